@@ -1,9 +1,9 @@
 """Runs a command beside daemons that are there for as long as the command.
 
 Daemons and command live in namespaces of their own, with one PID namespace, so that the kernel
-takes all of it away when the command ends, or when this program is killed. Files lie in one
-temporary folder, which this program removes at its end, or its next start if it was killed. The
-real machine's network, `/etc` and `/run` stay as they are.
+takes all of it away when the command ends, or when this program is killed. Files, also temporary
+files of the command, lie in one folder, which this program removes at its end, or its next start
+if it was killed. The real machine's network, `/etc` and `/run` stay as they are.
 
 The exit code is the command's; 124 after the limit; 75 where the daemons can't be brought up here,
 which is then said in one sentence. With --optional these two are 0. --install fetches missing
@@ -205,7 +205,8 @@ def die_with_parent() -> None:
 def inside(world: World, folder: Path, command: list[str]) -> int:
     """Brings up the daemons, and runs the command beside them."""
     try:
-        environ = {**os.environ, **world.bring_up(folder)}
+        (folder / "tmp").mkdir()
+        environ = {**os.environ, "TMPDIR": str(folder / "tmp"), **world.bring_up(folder)}
     except (OSError, subprocess.SubprocessError) as error:
         output = getattr(error, "stderr", None) or ""
         for log in folder.glob("*.log"):

@@ -104,3 +104,55 @@ def test_one_starts_long_before_the_other(tmp_path: Path, first: str) -> None:
         sieve = native_noise.Sieve()
         lines = [line for line in output[job][1].splitlines() if not sieve.is_noise(line.encode())]
         assert [line for line in lines if "0000 " in line] == []
+
+
+TAKEN = {
+    "v1": """
+        import tensorflow as tf
+        cluster = tf.train.ClusterSpec({'ps': ['127.0.0.1:1'], 'worker': ['127.0.0.1:%d']})
+        tf.train.Server(cluster, job_name='worker', task_index=0)
+    """,
+    "server_def": """
+        import tensorflow as tf
+        cluster = tf.train.ClusterSpec({'worker': {0: '127.0.0.1:%d'}}).as_cluster_def()
+        tf.train.Server(tf.train.ServerDef(
+            cluster=cluster, job_name='worker', task_index=0, protocol='grpc'))
+    """,
+    "distribute": """
+        import tensorflow as tf
+        cluster = tf.train.ClusterSpec({'worker': ['127.0.0.1:%d'], 'chief': ['127.0.0.1:1']})
+        x = tf.constant(1).numpy()
+        tf.distribute.Server(cluster, job_name='worker', task_index=0)
+    """,
+    "strategy": """
+        import json, os
+        os.environ['TF_CONFIG'] = json.dumps(
+            {'cluster': {'worker': ['127.0.0.1:%d', '127.0.0.1:1']},
+             'task': {'type': 'worker', 'index': 0}})
+        import tensorflow as tf
+        strategy = tf.distribute.MultiWorkerMirroredStrategy()
+        print(tf.constant(1).numpy())
+    """,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", TAKEN)
+def test_who_has_the_port_of_a_server_is_told(kind: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        (tmp_path / "train.py").write_text(textwrap.dedent(TAKEN[kind] % port))
+        done = subprocess.run(
+            [sys.executable, "-m", "moxing", "run", "train.py"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+    said = done.stdout + done.stderr
+    assert done.returncode == 1, said
+    assert f"error: worker 0 (127.0.0.1:{port}): port {port} of this machine" in said
+    assert f"is taken by process {os.getpid()} (" in said
+    assert "Traceback" not in said
+    assert "train.py:" in said.splitlines()[-1]

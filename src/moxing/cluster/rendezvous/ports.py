@@ -8,12 +8,13 @@ import ipaddress
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from moxing.cluster.addresses import is_here, split
 from moxing.cluster.cluster import Cluster, named
-from moxing.errors import MoxRuntimeError
+from moxing.errors import MoxRuntimeError, MoxValueError
 from moxing.logs import TENSORFLOW
 
 _BACKLOG = 1024
@@ -71,6 +72,38 @@ def holder(port: int, inode: str = "") -> str:
         if _sockets(folder) & inodes:
             return f"process {folder.name} ({_command(folder)})"
     return ""
+
+
+def told(
+    error: BaseException, tasks: Mapping[str, Any], job: str | None, index: int | None
+) -> BaseException:
+    """Returns an error that says who has a task's port, in place of that of TensorFlow's server.
+
+    Args:
+        error: TensorFlow's error, which names neither port nor machine. Another error, or one about
+            a port that is free, is returned itself.
+        tasks: the addresses of the cluster by job, as TF_CONFIG has them.
+        job: the job of the task.
+        index: the number of the task.
+    """
+    if "Could not start gRPC server" not in str(error):
+        return error
+    try:
+        address = tasks[job or ""][index or 0]
+        port = split(address)[1]
+    except (KeyError, IndexError, TypeError, AttributeError, MoxValueError):
+        return error
+    if is_free(port):
+        return error
+    taken = MoxRuntimeError(
+        f"{named(f'{job} {index or 0}', address)}: port {port} of this machine"
+        f" ({socket.gethostname()}) is taken by {holder(port) or 'another program'}; TensorFlow's"
+        " server needs the port on all addresses of the machine. Stop that program (it may be left"
+        " from an earlier run, or be a second process with the same task index), or list another"
+        " port."
+    )
+    taken.__cause__ = error
+    return taken.with_traceback(error.__traceback__)
 
 
 def is_free(port: int) -> bool:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import socket
 import sys
 import time
+from typing import Any
 
 import tensorflow as tf
 
 from moxing.cluster.addresses import split
 from moxing.cluster.cluster import named
 from moxing.cluster.failure import MissingPeerError
+from moxing.legacy.sessions import servers
 from moxing.logs import TENSORFLOW
 
 _CHIEF = "chief"
@@ -26,7 +28,24 @@ _FIRST, _SILENT = 300.0, 30.0
 
 
 class Server(tf.distribute.Server):
-    """A server whose `join` ends the process when the coordinator has ended."""
+    """A server whose `join` ends the process when the coordinator has ended.
+
+    Raises:
+        MoxRuntimeError: the port of the server's task is taken.
+    """
+
+    def __init__(
+        self,
+        server_or_cluster_def: Any,
+        job_name: str | None = None,
+        task_index: int | None = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        try:
+            super().__init__(server_or_cluster_def, job_name, task_index, *args, **kwargs)
+        except tf.errors.UnknownError as error:
+            raise servers.told(error, server_or_cluster_def, job_name, task_index) from None
 
     def join(self) -> None:
         """Waits for the end of the coordinator; forever, if the cluster lists none.

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from moxing import native_noise
+from moxing.cluster.rendezvous import ports
 
 _FAIL_FAST = "GRPC_FAIL_FAST"
 
@@ -17,9 +18,38 @@ class Server(tf.train.Server):
 
     TensorFlow 2.x gives up a call to a task whose port is still closed. Its native code asks the
     environment at each call; a program that sets the variable itself keeps its value.
+
+    Raises:
+        MoxRuntimeError: the port of the server's task is taken.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        server_or_cluster_def: Any,
+        job_name: str | None = None,
+        task_index: int | None = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
         os.environ.setdefault(_FAIL_FAST, "false")
-        with native_noise.dropped():
-            super().__init__(*args, **kwargs)
+        try:
+            with native_noise.dropped():
+                super().__init__(server_or_cluster_def, job_name, task_index, *args, **kwargs)
+        except tf.errors.UnknownError as error:
+            raise told(error, server_or_cluster_def, job_name, task_index) from None
+
+
+def told(error: Exception, given: Any, job: str | None, index: int | None) -> BaseException:
+    """Returns an error that names the port that a server lacks; else `error` itself.
+
+    Args:
+        error: the error of the server's start.
+        given: the description of the server or of the cluster, as the server takes it.
+        job: the job of the server's task; None if `given` has it.
+        index: the number of the server's task; None if `given` has it.
+    """
+    if isinstance(given, tf.train.ServerDef):
+        job = job or given.job_name
+        index = given.task_index if index is None else index
+        given = given.cluster
+    return ports.told(error, tf.train.ClusterSpec(given).as_dict(), job, index)
