@@ -140,6 +140,8 @@ print("eval", evaluate(x, y).get().mean())
 own = [np.full((size, 3), size, np.float32) for size in (1, 4)]
 print("mirrored", *(loss.sum() for loss in mirrored(own).get()[0].ndarray_list()))
 print("mirrored", *mirrored(own).get()[1].ravel())
+own[0] = own[0][:0]
+print("empty", *mirrored(own).get()[0].ndarray_list()[0].shape, *mirrored(own).get()[1].ravel())
 if args.fail:
     raise ValueError("mine")
 numbers, nothing = read_on_one_device().get()
@@ -242,7 +244,7 @@ def test_two_machines_learn_and_read_what_two_devices_of_one_do(fleet: Fleet) ->
 
     assert [line.split()[0] for line in wanted] == [
         *("traced", "gradient", "loss", "gradient", "loss", "eval", "mirrored", "mirrored"),
-        *("one", "read"),
+        *("empty", "one", "read"),
     ]
     np.testing.assert_allclose(_numbers(rest), _numbers(wanted), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(_numbers(again), _numbers(wanted), rtol=1e-4, atol=1e-5)

@@ -114,8 +114,9 @@ class Blob:
         own, exchange = [part.tensor for part in self.parts], self._exchange
         if exchange is None or self.unpacked:
             return own
+        most = self.static_shape
         with tf.control_dependencies(None):
-            return [exchange.given(t, giver) for giver in range(exchange.size) for t in own]
+            return [exchange.given(t, giver, most) for giver in range(exchange.size) for t in own]
 
     @property
     def apart(self) -> bool:

@@ -8,6 +8,7 @@ is its own machine's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -82,9 +83,20 @@ class Exchange:
             rows = self.whole(first)
         return tf.transpose(rows, [order.index(i) for i in range(len(order))]) if axis else rows
 
-    def given(self, tensor: tf.Tensor, giver: int = 0) -> tf.Tensor:
-        """Returns on all machines the value of a tensor on machine `giver`, which computes it."""
+    def given(
+        self, tensor: tf.Tensor, giver: int = 0, most: Sequence[int | None] = ()
+    ) -> tf.Tensor:
+        """Returns on all machines the value of a tensor on machine `giver`, which computes it.
+
+        Args:
+            tensor: of the same static shape on all machines.
+            giver: the number of the machine.
+            most: a shape of at least as many elements as a tensor of unknown shape ever has.
+        """
         here = self.index == giver
+        # TensorFlow's collectives end the process at a tensor without elements.
+        if tensor.shape.num_elements() == 0:
+            return tf.identity(tensor)
         if tensor.shape.is_fully_defined():
             return self._carried(tensor, lambda t: self._between.give(t, here))
         with tf.device(self._device):
@@ -92,13 +104,27 @@ class Exchange:
             shape = self._between.give(tf.identity(mine), here)
             # The giver does not need the shape, but must send it.
             with tf.control_dependencies([shape]):
-                sent = tf.identity(tensor) if here else tf.zeros(shape, tensor.dtype)
-        result = self._carried(sent, lambda t: self._between.give(t, here))
+                sent = (
+                    self._filled(tensor, most) if here else tf.zeros([_count(most)], tensor.dtype)
+                )
+        carried = self._carried(sent, lambda t: self._between.give(t, here))
+        result = tf.reshape(carried[: tf.reduce_prod(shape)], shape)
         result.set_shape(tensor.shape)
         return result
+
+    @staticmethod
+    def _filled(tensor: tf.Tensor, most: Sequence[int | None]) -> tf.Tensor:
+        """The elements of a tensor, then zeros: a collective keeps the shape of its first step."""
+        flat = tf.reshape(tensor, [-1])
+        filled = tf.pad(flat, [[0, _count(most) - tf.size(flat)]])
+        return tf.ensure_shape(filled, [_count(most)])
 
     def _carried(self, tensor: tf.Tensor, carry: Callable[[tf.Tensor], tf.Tensor]) -> tf.Tensor:
         with tf.name_scope("machines"), tf.device(self._device):
             if tensor.dtype in _CARRIED:
                 return carry(tf.identity(tensor))
             return tf.cast(carry(tf.cast(tensor, tf.int32)), tensor.dtype)
+
+
+def _count(most: Sequence[int | None]) -> int:
+    return max(1, math.prod(size or 1 for size in most))

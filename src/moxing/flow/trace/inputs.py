@@ -55,7 +55,7 @@ class InputDef:
                 )
             return lists.TensorList(tensors, self.dtype, self.shape[1:], self.shape[0], False)
         if exchange is not None:
-            tensors = [exchange.given(tensor) for tensor in tensors]
+            tensors = [exchange.given(tensor, most=self.shape) for tensor in tensors]
         if len(tensors) > 1:
             first = scopes.first()
             own = tensors[first : first + len(scopes.active())]

@@ -61,5 +61,8 @@ def watched(watch: Watch) -> tf.Tensor:
     if exchange is None:
         return watch.deliver
     if watch.blob.mirrored and watch.blob.apart:  # Each machine's gradient has a size of its own.
-        return tf.concat([exchange.given(watch.deliver, i) for i in range(exchange.size)], 0)
+        # A gradient has the shape of its blob, on all devices of a machine together.
+        here = (len(watch.blob.parts) or 1, *watch.blob.static_shape)
+        given = [exchange.given(watch.deliver, i, here) for i in range(exchange.size)]
+        return tf.concat(given, 0)
     return watch.blob.joined(watch.deliver) if watch.blob.apart else exchange.total(watch.deliver)
