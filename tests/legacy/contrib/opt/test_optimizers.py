@@ -85,8 +85,8 @@ def lars() -> np.ndarray:
         g = gradient(w)
         length, slope = np.linalg.norm(w), np.linalg.norm(g)
         rate = 0.1 * 0.001 * length / (slope + 0.01 * length)
-        a = 0.9 * a + (g + 0.01 * w)
-        w = w - rate * a
+        a = 0.9 * a + rate * (g + 0.01 * w)
+        w = w - a
     return w
 
 
@@ -114,6 +114,36 @@ def test_steps_follow_the_formula(name: str, resource: bool) -> None:
         found = trained(make(), resource)
 
     np.testing.assert_allclose(found, reference(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+@pytest.mark.parametrize("resource", [False, True])
+def test_rows_get_plain_momentum_of_lars(resource: bool, nesterov: bool) -> None:
+    def moved(make: Callable[[], Any], name: str) -> np.ndarray:
+        with tf.Graph().as_default(), tf.Session() as session:
+            w = tf.get_variable(name, initializer=np.ones([3, 2]), use_resource=resource)
+            step = make().minimize(tf.reduce_sum(tf.square(tf.gather(w, [0, 2, 2]))))
+            session.run(tf.global_variables_initializer())
+            for _ in range(STEPS):
+                session.run(step)
+            return session.run(w)
+
+    lars = moved(lambda: opt.LARSOptimizer(0.01, use_nesterov=nesterov), "w")
+    plain = moved(lambda: tf.train.MomentumOptimizer(0.01, 0.9, use_nesterov=nesterov), "w")
+    np.testing.assert_allclose(lars, plain, rtol=1e-6)
+
+
+def test_lars_keeps_the_sum_of_scaled_gradients() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        w = tf.get_variable("w", initializer=np.array([3.0, 4.0], np.float32))
+        optimizer = opt.LARSOptimizer(0.5, eeta=0.1, weight_decay=0.0)
+        step = optimizer.minimize(tf.reduce_sum(w))
+        session.run(tf.global_variables_initializer())
+        session.run(step)
+        value, slot = session.run([w, optimizer.get_slot(w, "momentum")])
+    # The rate of the layer is 0.5 * 0.1 * |w| / |gradient|, with |w| 5 and |gradient| sqrt(2).
+    np.testing.assert_allclose(slot, [0.25 / 2**0.5] * 2, rtol=1e-6)
+    np.testing.assert_allclose(value, np.array([3.0, 4.0], np.float32) - slot, rtol=1e-6)
 
 
 @pytest.mark.parametrize("resource", [False, True])

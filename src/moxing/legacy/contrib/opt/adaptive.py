@@ -234,7 +234,11 @@ class PowerSignOptimizer(_Sign):
 
 
 class LARSOptimizer(_Dense):
-    """Momentum with a learning rate for each layer (You et al. 2017)."""
+    """Momentum with a learning rate for each layer (You et al. 2017, algorithm 1).
+
+    The momentum sums gradients that are multiplied by the rate of their layer. Rows of variables
+    get plain momentum, whose slots sum the gradients alone.
+    """
 
     _slot_list = ("momentum",)
 
@@ -253,14 +257,32 @@ class LARSOptimizer(_Dense):
         self._momentum, self._weight_decay, self._eeta = momentum, weight_decay, eeta
         self._epsilon, self._skip_list, self._nesterov = epsilon, skip_list or (), use_nesterov
 
-    def _step(self, grad: Any, var: Any) -> list[Any]:
+    def compute_lr(self, grad: Any, var: Any) -> tuple[Any, Any]:
+        """Returns the learning rate of a layer, and its gradient with the decay of its weights."""
         rate = tf.cast(self._rate, grad.dtype)
-        if not any(part in var.name for part in self._skip_list):
-            weights, slope = tf.norm(var), tf.norm(grad)
-            by = slope + self._weight_decay * weights + self._epsilon
-            trust = tf.where((weights > 0) & (slope > 0), self._eeta * weights / by, 1.0)
-            rate, grad = rate * trust, grad + self._weight_decay * var
+        if any(part in var.name for part in self._skip_list):
+            return rate, grad
+        weights, slope = tf.norm(var), tf.norm(grad)
+        by = slope + self._weight_decay * weights + self._epsilon
+        trust = tf.where((weights > 0) & (slope > 0), self._eeta * weights / by, 1.0)
+        return rate * trust, grad + self._weight_decay * var
+
+    def _step(self, grad: Any, var: Any) -> list[Any]:
+        rate, grad = self.compute_lr(grad, var)
+        slot, scaled = self.get_slot(var, "momentum"), grad * rate
+        new = self._momentum * slot + scaled
+        step = scaled + self._momentum * new if self._nesterov else new
+        return [step, _assigned(slot, new)]
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        return self._rows(grad.values, var, grad.indices)
+
+    def _resource_apply_sparse(self, grad: Any, var: Any, indices: Any) -> Any:
+        return self._rows(grad, var, indices)
+
+    def _rows(self, grad: Any, var: Any, indices: Any) -> Any:
+        rate = tf.cast(self._rate, grad.dtype)
         slot = self.get_slot(var, "momentum")
-        new = self._momentum * slot + grad
-        step = grad + self._momentum * new if self._nesterov else new
-        return [rate * step, _assigned(slot, new)]
+        new = self._momentum * tf.gather(slot, indices) + grad
+        step = rate * (grad + self._momentum * new if self._nesterov else new)
+        return tf.group(tf.scatter_update(slot, indices, new), tf.scatter_sub(var, indices, step))
