@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -101,3 +103,22 @@ def test_mistakes(arguments: list[str], words: str, capsys: pytest.CaptureFixtur
     assert error.startswith("mox: error: ")
     assert words in error
     assert "Traceback" not in error
+
+
+@pytest.mark.slow
+def test_a_warning_about_a_name_in_a_file_steers_no_terminal(tmp_path: Path) -> None:
+    name = r'"x\033[31mred\r\nINFO:tensorflow:forged"'
+    (tmp_path / "checkpoint").write_text(f"model_checkpoint_path: {name}\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "moxing", "checkpoints", "diff", str(tmp_path), str(tmp_path)],
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    told = done.stderr.decode()
+    assert done.returncode == 1
+    assert "WARNING:tensorflow:Skipped: " in told
+    assert "forged" in told
+    assert "\x1b" not in told
+    assert "\r" not in told
+    assert "\nINFO:" not in told

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from moxing import native_noise
+from moxing import logs, native_noise
 
 
 def start_tensorflow() -> None:
     """Imports TensorFlow without its complaint about a missing driver.
 
-    Called before the modules that read values are imported; `listing` needs no TensorFlow.
+    Called before the modules that read values are imported; `listing` needs no TensorFlow. From
+    here on lines are logged by openmox's handler, which escapes control codes of file names.
     """
     with native_noise.dropped():
         from moxing.engine.graph import devices
 
         devices.has_gpu()
+    logs.settle()
