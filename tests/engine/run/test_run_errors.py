@@ -62,6 +62,16 @@ def test_nothing_is_saved_when_a_step_raises(tmp_path: Path) -> None:
     assert execute(log_dir=tmp_path, max_steps=7).global_step == 7
 
 
+def test_a_training_that_saves_nothing_and_ends_with_nan_says_so() -> None:
+    poisoned = generated(lambda: iter([1.0, 2.0, float("nan")]))
+    with pytest.raises(MoxRuntimeError) as caught:
+        execute(input_fn=poisoned, max_steps=3, log_every=100)
+    assert str(caught.value).startswith(
+        "at global step 3 the variable w holds nan or inf. Lower the learning rate, "
+    )
+    assert execute(input_fn=poisoned, max_steps=2, log_every=100).global_step == 2
+
+
 @pytest.mark.parametrize("limit", ["steps", "data"])
 def test_a_hook_that_raises_is_the_error_of_the_run(tmp_path: Path, limit: str) -> None:
     class Broken(tf.train.SessionRunHook):

@@ -34,13 +34,13 @@ class FiniteVariables:
             checks = [tf.reduce_all(tf.math.is_finite(one.variable)) for one in floating]
             self._finite = tf.stack(checks) if checks else None
 
-    def check(self, session: tf.Session, step: int, last_good: str) -> None:
-        """Raises if variables that are about to be saved hold nan or inf.
+    def check(self, session: tf.Session, step: int, last_good: str | None) -> None:
+        """Raises if variables that are about to be saved, or that end a run, hold nan or inf.
 
         Args:
             session: session of the graph.
             step: global step of the values.
-            last_good: prefix of the last checkpoint, for the message.
+            last_good: prefix of the last checkpoint, for the message; None: nothing is saved.
 
         Raises:
             NotFiniteError: variables hold nan or inf; the message names them.
@@ -68,17 +68,19 @@ class FiniteVariables:
         known = set(self._names)
         self._judge([n for n, array in copies if n in known and not _is_finite(array)], step, last)
 
-    def _judge(self, bad: list[str], step: int, last_good: str) -> None:
+    def _judge(self, bad: list[str], step: int, last_good: str | None) -> None:
         bad = list(dict.fromkeys(bad))  # Slices of a variable share its name.
         if self._left_alone is None:
             self._left_alone = set(bad) - self._trained
         bad = [name for name in bad if name not in self._left_alone]
         if bad:
             more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+            saved = ""
+            if last_good is not None:
+                saved = f", so the step is not saved. The last checkpoint is {last_good or 'none'}"
             raise NotFiniteError(
-                f"at global step {step} the variable {', '.join(bad[:3])}{more} holds nan or inf,"
-                f" so the step is not saved. The last checkpoint is {last_good or 'none'}."
-                f" {_cures()}"
+                f"at global step {step} the variable {', '.join(bad[:3])}{more} holds nan or inf"
+                f"{saved}. {_cures()}"
             )
 
 

@@ -98,7 +98,9 @@ class Commits:
             objects = saveables.of_graph()
             saving = job.saving
             self._saver = Saver(directory, variables, saving.keep, objects, saving.hours)
-        self._finite = FiniteVariables(variables, tf.trainable_variables()) if directory else None
+        # Where nothing is saved, values are only checked at the end; in a cluster the chief saves.
+        checked = directory or (job.training and job.group.cluster is None)
+        self._finite = FiniteVariables(variables, tf.trainable_variables()) if checked else None
         self._background = Background()
         # Listeners read the files of a commit at once, and the processes of a cluster wait for the
         # chief's save: then each save is written before the next step.
@@ -196,6 +198,11 @@ class Commits:
             except _GoesOn:
                 return None
             return held.pop_all().close
+
+    def check_unsaved(self, session: tf.Session, step: int) -> None:
+        """Raises a NotFiniteError if a training that saves nothing ends with nan or inf."""
+        if self._finite is not None and not self.active:
+            self._finite.check(session, step, None)
 
     def end(self, session: tf.Session, step: int) -> None:
         """Calls the listeners after the last commit, which was at `step`."""

@@ -252,6 +252,7 @@ class Runner:
         if self.commits.active:
             self.commits.save(opened, progress.global_step, progress.input_ended)
             self.commits.end(opened, progress.global_step)
+        self.commits.check_unsaved(opened, progress.global_step)
         if self._best is not None:
             self._best.folder.say()
         pauses = self._job.pauses
