@@ -16,7 +16,8 @@ from moxing.legacy.flags import strict_parsers
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(argparse.ArgumentParser, "error", argparse.ArgumentParser.error)
     monkeypatch.setattr(absl_flags.FlagValues, "__call__", absl_flags.FlagValues.__call__)
-    strict_parsers.install()
+    for _ in range(2):  # Messages say a thing once, though the parsers were changed before.
+        strict_parsers.install()
     yield
     origins.forget()
 

@@ -16,7 +16,9 @@ _FLAG = re.compile(r"(?:^|\s)--([A-Za-z_][\w-]*)")
 
 
 def install() -> None:
-    """Changes the errors of both parsers for the rest of the process."""
+    """Changes the errors of both parsers for the rest of the process, once."""
+    if argparse.ArgumentParser.error.__module__ == __name__:
+        return
     real_error = argparse.ArgumentParser.error
     real_call = absl_flags.FlagValues.__call__
 
