@@ -42,6 +42,10 @@ FLOW: Mapping[str, str] = {
     "object_segmentation_polygon_to_mask": "masks that your program draws, as an input",
     "eager_nccl_all_reduce": f"{_JOBS}, which sums the gradients of all devices",
     "Box": _JOBS,
+    "get_cur_job_conf_builder": (
+        "flow.config within the job: flow.config.default_data_type(flow.float),"
+        " flow.config.train.primary_lr(0.1), flow.losses.add_loss(blob)"
+    ),
     "get_default_job_set": "flow.config",
     "reset_default_job_set": "flow.clear_default_session()",
     "job_mem_sharing_strategy": "nothing: TensorFlow plans the memory of each step",
