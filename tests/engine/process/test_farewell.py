@@ -53,9 +53,23 @@ except PeerFailureError:
 """
 
 
+# As TensorFlow makes an error from one that Python code of a graph raised.
+WITHIN_A_GRAPH = """
+class UnknownError(Exception):
+    node_def = None
+
+raise UnknownError("moxing.cluster.failure.PeerFailureError: worker 1 is lost\\nTraceback")
+"""
+
+
 @pytest.mark.parametrize(
     ("end", "code"),
-    [("raise PeerFailureError('worker 1 is lost')", 143), ("raise ValueError", 1), ("", 0)],
+    [
+        ("raise PeerFailureError('worker 1 is lost')", 143),
+        (WITHIN_A_GRAPH, 143),
+        ("raise ValueError", 1),
+        ("", 0),
+    ],
 )
 def test_plain_python_ends_with_the_code_of_a_loss_that_nobody_caught(end: str, code: int) -> None:
     done = subprocess.run(

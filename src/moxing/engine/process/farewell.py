@@ -30,8 +30,9 @@ def _close(stack: ExitStack, process: int) -> None:
         with contextlib.suppress(PeerFailureError):  # The error itself was printed before.
             stack.__exit__(type(error), error, error.__traceback__)
         # Plain `python` ends with 1 after any error; `mox run` gives the code of a lost process.
-        if isinstance(error, PeerFailureError) or failure.wrapped(error) is not None:
-            leaving.fail(error.exit_code)
+        found = error if isinstance(error, PeerFailureError) else failure.wrapped(error)
+        if found is not None:
+            leaving.fail(found.exit_code)
         return
     try:
         stack.close()
