@@ -422,12 +422,12 @@ def of_programs() -> Iterator[Input]:
     }
     for name, content in contents.items():
         yield Input(
-            f"port {name}",
+            f"port program {name}",
             ["port", "p.py"],
             make=lambda content=content: _write("p.py", content),
         )
         yield Input(
-            f"port --write {name}",
+            f"port --write program {name}",
             ["port", "--write", "p.py"],
             make=lambda content=content: _write("p.py", content),
         )
