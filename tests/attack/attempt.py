@@ -43,6 +43,7 @@ class Input:
         fails: whether nothing can be made of it, so that 0 is a wrong exit code.
         make: writes the files; the current folder is an empty one.
         environ: further variables.
+        quotes: how many characters of the files belong into what the command prints.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Input:
     fails: bool = False
     make: Callable[[], None] | None = None
     environ: dict[str, str] = field(default_factory=dict)
+    quotes: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ def faults(given: Input, ending: Ending) -> Iterator[str]:
         yield f"took {ending.memory >> 20} MB"
     if "Traceback (most recent call last)" in ending.told:
         yield "printed a traceback"
-    quoted = 3 * sum(map(len, given.do)) if isinstance(given.do, list) else 0
+    quoted = given.quotes
+    quoted += 3 * sum(map(len, given.do)) if isinstance(given.do, list) else 0
     if len(ending.told) > OUTPUT + quoted:
         yield f"printed {len(ending.told)} characters"
     if "\x1b" in ending.told:

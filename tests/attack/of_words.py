@@ -425,6 +425,7 @@ def of_programs() -> Iterator[Input]:
             f"port program {name}",
             ["port", "p.py"],
             make=lambda content=content: _write("p.py", content),
+            quotes=2 * len(content),  # It prints the lines as they were, and as they are.
         )
         yield Input(
             f"port --write program {name}",

@@ -569,6 +569,11 @@ def test_neither_python() -> None:
     assert (raised.value.lineno, getattr(raised.value, "python2_line", None)) == (1, 2)
 
 
+def test_bytes_that_are_no_text_behind_a_byte_order_mark() -> None:
+    with pytest.raises(SyntaxError, match="unicode error.*byte 0xff"):
+        port.port(b"\xef\xbb\xbfprint 1\n\xff", "p.py")
+
+
 def test_what_stays_unreadable_is_said() -> None:
     with pytest.raises(
         MoxValueError, match=r"Python 2 \('print x' in line 1\), and its port is not"

@@ -113,7 +113,10 @@ def is_python2(path: str) -> bool:
 def _parsed(source: bytes, path: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # They appear when the file is compiled.
-        return ast.parse(source, path)
+        try:
+            return ast.parse(source, path)
+        except UnicodeDecodeError as error:  # Behind a byte order mark; elsewhere a SyntaxError.
+            raise SyntaxError(f"(unicode error) {error}", (path, 1, None, None)) from error
 
 
 def parse_ported(
