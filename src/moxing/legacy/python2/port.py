@@ -116,7 +116,7 @@ def _parsed(source: bytes, path: str) -> ast.Module:
         try:
             return ast.parse(source, path)
         except UnicodeDecodeError as error:  # Behind a byte order mark; elsewhere a SyntaxError.
-            raise SyntaxError(f"(unicode error) {error}", (path, 1, None, None)) from error
+            raise SyntaxError(f"(unicode error) {error}", (path, None, None, None)) from error
 
 
 def parse_ported(
