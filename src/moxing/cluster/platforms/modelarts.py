@@ -50,7 +50,7 @@ def _vc(environ: Mapping[str, str]) -> Cluster | None:
         if count not in (len(workers), len(workers) + len(ps)):
             raise MoxValueError(
                 f"{name}={count}, but VC_WORKER_HOSTS names {len(workers)} hosts: "
-                f"{named_in(workers)}."
+                f"{named_in(environ['VC_WORKER_HOSTS'].split(','))}."
             )
     job = environ.get("MA_TASK_NAME") or WORKER
     if job not in (WORKER, PS):
