@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 import tensorflow as tf2
+from tensorflow.python.autograph.pyct import loader
 
-import moxing.engine.graph  # noqa: F401
+from moxing.engine.graph import generated
 
 NOBODY = 65_534
 
@@ -27,6 +28,8 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> Any:
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         os.chmod(name, 0o1777)
         monkeypatch.setattr(tempfile, "tempdir", name)
+        # A process keeps its folder: earlier tests made it elsewhere.
+        monkeypatch.setattr(loader, "tempfile", generated.Rooms())
         yield Path(name)
 
 
