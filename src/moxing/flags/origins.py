@@ -1,4 +1,4 @@
-"""Which flags stand in a file of `mox run --config`: messages about a flag name its file."""
+"""Knows which flags stand in a file of `mox run --config`, so that messages name the file."""
 
 from __future__ import annotations
 

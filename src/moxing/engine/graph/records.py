@@ -13,7 +13,8 @@ from tensorflow.python.util import deprecation
 
 _BROKEN = re.compile(r"(truncated|corrupted) record at (\d+)")
 _MOST_FILES = 10_000
-# Of each record: its length in 8 bytes with their checksum, and the checksum of its content.
+# Bytes before the content of a record, its length and the checksum of the length; and bytes
+# behind the content, its checksum.
 _HEAD, _TAIL = 12, 4
 
 

@@ -42,10 +42,8 @@ class Server(tf.distribute.Server):
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        try:
+        with servers.names_port(server_or_cluster_def, job_name, task_index):
             super().__init__(server_or_cluster_def, job_name, task_index, *args, **kwargs)
-        except tf.errors.UnknownError as error:
-            raise servers.told(error, server_or_cluster_def, job_name, task_index) from None
 
     def join(self) -> None:
         """Waits for the end of the coordinator; forever, if the cluster lists none.

@@ -27,7 +27,7 @@ from moxing.legacy.python2 import port
 # Set for the processes that the program starts; openmox.pth looks for it in each interpreter.
 CHILDREN = "MOX_RUN_CHILDREN"
 _LIBRARIES = ("tensorflow", "keras", "moxing", "oneflow")
-# What loads code whose libraries the text of a file does not name.
+# Modules that load code, whose libraries the text of a file does not name.
 _LOADERS = ("cloudpickle", "dill", "imp", "importlib", "pickle", "runpy")
 _ALONE = frozenset("bBdEOqsSuv")
 _WITH_VALUE = ("-W", "-X")

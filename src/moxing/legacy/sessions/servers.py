@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -32,24 +34,27 @@ class Server(tf.train.Server):
         **kwargs: Any,
     ) -> None:
         os.environ.setdefault(_FAIL_FAST, "false")
-        try:
-            with native_noise.dropped():
-                super().__init__(server_or_cluster_def, job_name, task_index, *args, **kwargs)
-        except tf.errors.UnknownError as error:
-            raise told(error, server_or_cluster_def, job_name, task_index) from None
+        with (
+            names_port(server_or_cluster_def, job_name, task_index),
+            native_noise.dropped(),
+        ):
+            super().__init__(server_or_cluster_def, job_name, task_index, *args, **kwargs)
 
 
-def told(error: Exception, given: Any, job: str | None, index: int | None) -> BaseException:
-    """Returns an error that names the port that a server lacks; else `error` itself.
+@contextlib.contextmanager
+def names_port(given: Any, job: str | None, index: int | None) -> Iterator[None]:
+    """Has an error of a server's start name the port that the server lacks.
 
     Args:
-        error: the error of the server's start.
         given: the description of the server or of the cluster, as the server takes it.
         job: the job of the server's task; None if `given` has it.
         index: the number of the server's task; None if `given` has it.
     """
-    if isinstance(given, tf.train.ServerDef):
-        job = job or given.job_name
-        index = given.task_index if index is None else index
-        given = given.cluster
-    return ports.told(error, tf.train.ClusterSpec(given).as_dict(), job, index)
+    try:
+        yield
+    except tf.errors.UnknownError as error:
+        if isinstance(given, tf.train.ServerDef):
+            job = job or given.job_name
+            index = given.task_index if index is None else index
+            given = given.cluster
+        raise ports.told(error, tf.train.ClusterSpec(given).as_dict(), job, index) from None

@@ -93,7 +93,7 @@ def sequential_model() -> Any:
             """Returns the state that further features have changed."""
 
         def _loss_additions(self, times: Any, values: Any, mode: str) -> Any:
-            """What is added to the mean loss of a step, such as a regularizer."""
+            """Returns a term that is added to the mean loss of a step, such as a regularizer."""
             del times, values, mode
             return 0.0
 
