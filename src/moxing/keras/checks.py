@@ -34,7 +34,7 @@ def require_eager(face: str = "moxing.keras.fit") -> None:
 
 
 def require_finite(family: Family, model: Any, step: int) -> None:
-    """Raises an error if trained weights hold nan or inf, which checkpoint commits check as well.
+    """Raises an error if trained weights hold nan or inf, in clusters that save nothing, too.
 
     Raises:
         NotFiniteError: weights hold nan or inf; the message names up to three of them.

@@ -75,11 +75,12 @@ class FiniteVariables:
         bad = [name for name in bad if name not in self._left_alone]
         if bad:
             more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+            noun, verb = ("variable", "holds") if len(bad) == 1 else ("variables", "hold")
             saved = ""
             if last_good is not None:
                 saved = f", so the step is not saved. The last checkpoint is {last_good or 'none'}"
             raise NotFiniteError(
-                f"at global step {step} the variable {', '.join(bad[:3])}{more} holds nan or inf"
+                f"at global step {step} the {noun} {', '.join(bad[:3])}{more} {verb} nan or inf"
                 f"{saved}. {_cures()}"
             )
 
