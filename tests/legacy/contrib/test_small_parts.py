@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -331,6 +333,22 @@ def test_distributions_can_be_listed(faces: Faces) -> None:
     assert issubclass(distributions.NormalWithSoftplusScale, distributions.Normal)
     assert "NOT_REPARAMETERIZED" in every
     assert not [name for name in every if name.startswith("_") and name[1] != "_"]
+
+
+def test_distributions_that_came_later_are_found_and_not_listed(
+    faces: Faces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = types.ModuleType("tensorflow_probability.python.distributions")
+    later.Empirical = later.Cauchy = object  # type: ignore[attr-defined]
+    for name in ("tensorflow_probability", "tensorflow_probability.python"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    monkeypatch.setitem(sys.modules, later.__name__, later)
+    distributions = faces.load("tensorflow.contrib.distributions")
+
+    # Programs such as Edward have a class Empirical of their own, beside all that is listed.
+    assert "Cauchy" in dir(distributions)
+    assert "Empirical" not in dir(distributions)
+    assert distributions.Empirical is object
 
 
 def test_a_copy_of_a_distribution_transforms_what_was_given_once(faces: Faces) -> None:

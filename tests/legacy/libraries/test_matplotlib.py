@@ -45,6 +45,28 @@ def test_names(program: Program, plt: Any) -> None:
         program("import matplotlib.mlab as m\nm.griddata")
 
 
+def test_settings_of_matplotlib_2(program: Program, plt: Any) -> None:
+    with plt.rc_context():
+        values = program(
+            r"""
+            import matplotlib as mpl
+            import matplotlib.pyplot as plt
+            mpl.rcParams.update({
+                'pgf.preamble': [r'\usepackage[utf8x]{inputenc}', r'\usepackage[T1]{fontenc}'],
+                'text.latex.unicode': True,
+            })
+            plt.rc('text.latex', preamble=[r'\usepackage{amsmath}'])
+            mpl.rcParams['axes.color_cycle'] = ['r', 'b']
+            read = mpl.rcParams['pgf.preamble'], mpl.rcParams['text.latex.preamble']
+            cycle = mpl.rcParams['axes.prop_cycle'].by_key(), mpl.rcParams['axes.color_cycle']
+            """
+        )
+
+    two = "\\usepackage[utf8x]{inputenc}\n\\usepackage[T1]{fontenc}"
+    assert values["read"] == (two, "\\usepackage{amsmath}")
+    assert values["cycle"] == ({"color": ["r", "b"]}, ["r", "b"])
+
+
 def test_fonts_are_looked_for_anew(program: Program, plt: Any) -> None:
     values = program(
         """

@@ -64,6 +64,28 @@ _GONE = {
     "moving_mean_variance": "Use tf.train.ExponentialMovingAverage instead.",
 }
 
+_LISTED = """
+Autoregressive BatchReshape Bernoulli Beta BetaWithSoftplusConcentration Binomial Categorical
+Cauchy Chi2 Chi2WithAbsDf ConditionalDistribution ConditionalTransformedDistribution Deterministic
+Dirichlet DirichletMultinomial Distribution ExpRelaxedOneHotCategorical Exponential
+ExponentialWithSoftplusRate FULLY_REPARAMETERIZED Gamma GammaWithSoftplusConcentrationRate
+Geometric HalfNormal Independent InverseGamma InverseGammaWithSoftplusConcentrationRate
+Kumaraswamy Laplace LaplaceWithSoftplusScale Logistic Mixture MixtureSameFamily Multinomial
+MultivariateNormalDiag MultivariateNormalDiagPlusLowRank MultivariateNormalDiagWithSoftplusScale
+MultivariateNormalFullCovariance MultivariateNormalTriL NOT_REPARAMETERIZED NegativeBinomial
+Normal NormalWithSoftplusScale OneHotCategorical Poisson PoissonLogNormalQuadratureCompound
+QuantizedDistribution RegisterKL RelaxedBernoulli RelaxedOneHotCategorical ReparameterizationType
+SeedStream SinhArcsinh StudentT StudentTWithAbsDfSoftplusScale TransformedDistribution Uniform
+VectorDeterministic VectorDiffeomixture VectorExponentialDiag VectorLaplaceDiag
+VectorSinhArcsinhDiag WishartCholesky WishartFull assign_log_moving_mean_exp
+assign_moving_mean_variance auto_correlation bijectors estimator_head_distribution_regression
+fill_triangular fill_triangular_inverse kl_divergence matrix_diag_transform moving_mean_variance
+normal_conjugates_known_scale_posterior normal_conjugates_known_scale_predictive percentile
+quadrature_scheme_lognormal_gauss_hermite quadrature_scheme_lognormal_quantiles
+quadrature_scheme_softmaxnormal_gauss_hermite quadrature_scheme_softmaxnormal_quantiles
+reduce_weighted_logsumexp softplus_inverse tridiag
+"""
+
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
@@ -91,12 +113,17 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """All names that are available; programs look distributions up among them."""
+    """The names of TensorFlow 1.15 that are available; programs look distributions up among them.
+
+    What TensorFlow Probability added later is found by its name, and not listed: Edward makes a
+    class of each distribution listed, in place of its own class of that name.
+    """
     names = {name for name in dir(tf.distributions) if not name.startswith("_")}
     with contextlib.suppress(ModuleNotFoundError):
         there = importlib.import_module(f"{_PROBABILITY}.python.distributions")
         names |= {*_ELSEWHERE, *(name for name in dir(there) if not name.startswith("_"))}
-    return sorted(names | {name for name, (base, _) in _THROUGH.items() if base in names})
+    names |= {name for name, (base, _) in _THROUGH.items() if base in names}
+    return sorted(names.intersection(_LISTED.split()))
 
 
 def _through(name: str) -> type[Any]:

@@ -49,6 +49,22 @@ _FIGURE: dict[str, dict[str, str | None]] = {
     "add_subplot": _BACKGROUND,
     "savefig": {"papertype": None},
 }
+_GONE_SETTINGS = (
+    "animation.avconv_args",
+    "animation.avconv_path",
+    "animation.html_args",
+    "axes.color_cycle",
+    "examples.directory",
+    "legend.isaxes",
+    "pgf.debug",
+    "savefig.frameon",
+    "savefig.jpeg_quality",
+    "svg.image_noscale",
+    "text.latex.preview",
+    "text.latex.unicode",
+    "verbose.fileo",
+    "verbose.level",
+)
 _FINANCE = "pip install mplfinance has it."
 
 
@@ -135,6 +151,34 @@ def _styles_and_colors() -> None:
     for old, new in _COLORMAPS.items():
         if old not in matplotlib.colormaps:
             matplotlib.colormaps.register(matplotlib.colormaps[new], name=old)
+    _old_settings()
+
+
+@functools.cache
+def _old_settings() -> None:
+    """Lets `rcParams` take lists of LaTeX's lines, and names that it had until matplotlib 3.
+
+    Such a name is kept and has no effect, but for the cycle of colors, which goes where it is now.
+    """
+    import matplotlib
+    from cycler import cycler
+
+    known: Any = matplotlib.RcParams.validate
+    for name in ("pgf.preamble", "text.latex.preamble"):
+        known[name] = _lines(known[name])
+    for name in _GONE_SETTINGS:
+        known.setdefault(name, lambda value: value)
+
+    def colors(value: Any) -> Any:
+        listed = value.replace(" ", "").split(",") if isinstance(value, str) else list(value)
+        matplotlib.rcParams["axes.prop_cycle"] = cycler(color=listed)
+        return listed
+
+    known["axes.color_cycle"] = colors
+
+
+def _lines(check: Callable[[Any], str]) -> Callable[[Any], str]:
+    return lambda value: check("\n".join(value) if isinstance(value, list | tuple) else value)
 
 
 @functools.cache

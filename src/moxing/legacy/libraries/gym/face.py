@@ -13,14 +13,29 @@ from moxing.legacy.libraries.gym.notices import say_once
 
 _OWN = "moxing.legacy.libraries.gym"
 _MONITORING = Spec(roots=(f"{_OWN}.wrappers",), names={"video_recorder": f"{_OWN}.video_recorder"})
+_TRANSFORMS = (
+    "clip_action",
+    "filter_observation",
+    "flatten_observation",
+    "frame_stack",
+    "gray_scale_observation",
+    "record_episode_statistics",
+    "rescale_action",
+    "resize_observation",
+    "time_aware_observation",
+    "transform_observation",
+    "transform_reward",
+)
 _WRAPPERS = Spec(
-    roots=(f"{_OWN}.wrappers",),
+    roots=(f"{_OWN}.wrappers", f"{_OWN}.transforms"),
     names={
         "monitoring": _MONITORING,
         "monitor": f"{_OWN}.wrappers",
         "time_limit": f"{_OWN}.wrappers",
+        **{name: f"{_OWN}.transforms" for name in _TRANSFORMS},
     },
-    otherwise=" openmox shows gymnasium as gym, with TimeLimit and Monitor of its wrappers.",
+    otherwise=" openmox shows gymnasium as gym, without this wrapper: define the wrapper in the"
+    " program.",
 )
 _LOGGER = Spec(roots=(f"{_OWN}.tables", "gymnasium.logger"))
 _ENVS = Spec(

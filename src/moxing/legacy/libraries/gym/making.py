@@ -59,11 +59,9 @@ class Registry:
         self.env_specs: dict[str, EnvSpec] = {}
 
     def all(self) -> list[EnvSpec]:
-        """The specifications of all environments."""
-        import gymnasium
-
-        others = [name for name in gymnasium.registry if name not in self.env_specs]
-        return [*self.env_specs.values(), *(_described(name, name) for name in others)]
+        """The specifications of all environments, with the versions that `make` replaces."""
+        others = {name: now for name, now in _names().items() if name not in self.env_specs}
+        return [*self.env_specs.values(), *(_described(now, name) for name, now in others.items())]
 
     def spec(self, path: str) -> EnvSpec:
         """The specification of an environment.
@@ -186,6 +184,32 @@ def _todays(path: str) -> str:
     return name
 
 
+def _names() -> dict[str, str]:
+    """For each name that `make` takes, of gym's time or ours, the name in gymnasium."""
+    import gymnasium
+
+    _add_atari()
+    found: dict[str, str] = {}
+    for name, spec in sorted(gymnasium.registry.items(), key=lambda item: item[1].version or 0):
+        if spec.namespace is not None or not isinstance(spec.entry_point, str):
+            continue  # Versions that are gone raise an error where others name a class.
+        for version in range(spec.version or 0):
+            found.setdefault(f"{spec.name}-v{version}", name)
+        found[name] = name
+    return found
+
+
+def _place(entry_point: Any) -> Any:
+    """The text that gym had for a class of gymnasium: programs read the kind of game in it."""
+    if not isinstance(entry_point, str):
+        return entry_point
+    module, _, kind = entry_point.partition(":")
+    if module.startswith("ale_py"):
+        return f"gym.envs.atari:{kind}"
+    parts = module.split(".")
+    return f"gym.envs.{parts[2]}:{kind}" if parts[:2] == ["gymnasium", "envs"] else entry_point
+
+
 def _add_atari() -> bool:
     """Registers the games of Atari; returns whether their package is installed."""
     import gymnasium
@@ -215,7 +239,7 @@ def _described(name: str, shown: str) -> EnvSpec:
     real = gymnasium.spec(name)
     return EnvSpec(
         shown,
-        real.entry_point,
+        _place(real.entry_point),
         real.max_episode_steps,
         real.reward_threshold,
         real.nondeterministic,
