@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -103,6 +104,47 @@ def test_threads_that_hold_it_back_at_once_give_it_back(tmp_path: Path) -> None:
         os.close(file)
 
     assert (tmp_path / "stderr").read_bytes() == b"afterwards\n"
+
+
+NATIVE = f"""
+import ctypes, os, sys
+from moxing import native_noise
+native_noise.drop_from_now_on()
+native_noise.drop_from_now_on()
+libc = ctypes.CDLL(None)
+libc.fputs.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+stream = ctypes.c_void_p.in_dll(libc, "stderr")
+libc.fputs({BROKEN_STEP!r}, stream)
+libc.fputs(b"the end is cut o", stream)
+os.write(2, b"from Python\\n")
+try:
+    os.waitpid(-1, 0)
+except ChildProcessError:
+    os.kill(os.getpid(), {int(signal.SIGKILL)})
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "dropped"),
+    [({}, True), ({"MOX_DEBUG": "1"}, False), ({native_noise.SIFTED: "1"}, False)],
+)
+def test_lines_at_any_time_are_dropped_and_the_last_words_of_a_process_stay(
+    told: dict[str, str], dropped: bool
+) -> None:
+    """The process that drops them is no child for which a program would wait."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("MOX_DEBUG", "MOX_SIFTED")}
+    done = subprocess.run(
+        [sys.executable, "-c", NATIVE],
+        capture_output=True,
+        timeout=120,
+        env={**environment, **told},
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL
+    said = done.stderr.replace(b"from Python\n", b"", 1).splitlines()
+    broken = BROKEN_STEP.splitlines()
+    kept = [broken[0], *broken[8:]] if dropped else broken
+    assert said == [*kept, b"the end is cut o"]
 
 
 SERVER = """

@@ -1,14 +1,20 @@
-"""Drops lines of TensorFlow's native code that call for no action by the user."""
+"""Drops lines of TensorFlow's native code that call for no action by the user.
+
+Run as a program, this file reads lines, and writes those that are worth reading.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
+import signal
+import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
+from typing import BinaryIO
 
 _NOISE = re.compile(
     rb"WARNING: All log messages before absl::InitializeLog\(\)"
@@ -34,6 +40,13 @@ _REST_OF_IT = re.compile(
     rb"|The error could be from a previous operation\."
     rb"|\t \[\[\{\{node "
 )
+
+SIFTED = "MOX_SIFTED"  # Set where a launcher drops such lines from all that a task prints.
+_DEBUG = "MOX_DEBUG"
+_START = 30.0  # Seconds that a process may take to start.
+_LONGEST = 1 << 16  # A line that does not end must not fill the memory.
+_UNBUFFERED = 2  # _IONBF of the C library: each message is written at once, and whole.
+_NATIVE: list[int] = []  # The descriptor that native code writes to, since `drop_from_now_on`.
 
 # Two threads that replace the descriptor at once would restore each other's replacement.
 _HELD = threading.Lock()
@@ -62,7 +75,7 @@ def dropped() -> Iterator[None]:
     Native code writes there directly, before any log level is set. With `MOX_DEBUG=1` nothing is
     held back.
     """
-    if os.environ.get("MOX_DEBUG") == "1" or not _HELD.acquire(blocking=False):
+    if os.environ.get(_DEBUG) == "1" or not _HELD.acquire(blocking=False):
         # Another thread or a caller holds the output back already, and will release it.
         yield
         return
@@ -80,6 +93,8 @@ def _held_back() -> Iterator[None]:
     except OSError:  # The process was started without this descriptor.
         yield
         return
+    import tempfile
+
     with tempfile.TemporaryFile() as held:
         if sys.stderr is not None:
             sys.stderr.flush()
@@ -96,3 +111,81 @@ def _held_back() -> Iterator[None]:
             for line in held:
                 if not sieve.is_noise(line):
                     os.write(2, line)
+
+
+def drop_from_now_on() -> None:
+    """Drops such lines until the end of this process, once it is one of several.
+
+    A lost process ends steps of the others at any time, so that their native code prints such lines
+    at any time. Only the stream of native code is led elsewhere: Python's `sys.stderr`, the
+    descriptor 2 and the programs that this process starts write where they wrote before. The lines
+    go through a process of their own, which also passes on the last words of native code that
+    aborts this process. With `MOX_DEBUG=1`, under a launcher that drops such lines itself, or
+    where the C library is none that is known, nothing happens.
+    """
+    if os.environ.get(_DEBUG) == "1" or os.environ.get(SIFTED) == "1" or _NATIVE:
+        return
+    with contextlib.suppress(OSError, AttributeError, ValueError, subprocess.SubprocessError):
+        libc = ctypes.CDLL(None)
+        stream = ctypes.c_void_p.in_dll(libc, "stderr")
+        libc.fdopen.argtypes, libc.fdopen.restype = [ctypes.c_int, ctypes.c_char_p], ctypes.c_void_p
+        libc.setvbuf.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+        descriptor = _to_a_sieve()
+        opened = libc.fdopen(descriptor, b"w")
+        if not opened:
+            os.close(descriptor)
+            return
+        libc.setvbuf(opened, None, _UNBUFFERED, 0)
+        _NATIVE.append(descriptor)
+        stream.value = opened
+
+
+def _to_a_sieve() -> int:
+    """Starts the process that drops lines; returns the descriptor that leads to it.
+
+    The process belongs to nobody, so that a program which waits for all of its children does not
+    wait for it. Its input ends with the last process that has the descriptor.
+    """
+    ends, to = os.pipe()
+    try:
+        subprocess.run(
+            [sys.executable, "-I", "-S", os.path.abspath(__file__)],
+            stdin=ends,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+            timeout=_START,
+            check=True,
+        )
+    except BaseException:
+        os.close(to)
+        raise
+    finally:
+        os.close(ends)
+    return to
+
+
+def _main() -> None:
+    """Leaves the process that started this one, and passes on lines until they end."""
+    if os.fork():
+        os._exit(0)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    with contextlib.suppress(OSError), os.fdopen(0, "rb", buffering=0) as lines:
+        _pass_on(lines)
+
+
+def _pass_on(lines: BinaryIO) -> None:
+    sieve, rest = Sieve(), b""
+    while data := lines.read(1 << 16):
+        *whole, rest = (rest + data).split(b"\n")
+        if len(rest) > _LONGEST:
+            whole, rest = [*whole, rest], b""
+        for line in whole:
+            if not sieve.is_noise(line):
+                os.write(2, line + b"\n")
+    if rest and not sieve.is_noise(rest):
+        os.write(2, rest)
+
+
+if __name__ == "__main__":
+    _main()

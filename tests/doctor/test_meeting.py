@@ -94,7 +94,7 @@ def test_nobody_is_there_and_the_port_is_taken() -> None:
     with socket.create_server((host, int(port))):
         (finding,) = meeting.findings(Cluster(workers), 0.5)
     assert (finding.verdict, finding.what) == (BAD, "own port")
-    assert f"port {port} is taken" in finding.text
+    assert f"port {port} of this machine ({socket.gethostname()}) is taken by" in finding.text
 
 
 @pytest.mark.parametrize("answer", [b"", b"\n", b"[1]\n", b'{"kind": "doctor"}\n', b"x" * 100000])

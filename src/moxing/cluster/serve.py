@@ -8,6 +8,7 @@ from typing import Any
 from moxing import native_noise
 from moxing.cluster.cluster import PS, WORKER, Cluster
 from moxing.cluster.control.member import Member
+from moxing.cluster.rendezvous import ports
 from moxing.logs import TENSORFLOW
 
 
@@ -18,13 +19,20 @@ def start_server(cluster: Cluster, protocol: str = "grpc", config: Any = None) -
         cluster: has the server's addresses.
         protocol: as `tf.train.Server` takes it.
         config: a `tf.ConfigProto`; None for TensorFlow's defaults.
+
+    Raises:
+        MoxRuntimeError: another process took the server's port since this task held it.
     """
     import tensorflow.compat.v1 as tf
 
     jobs = {WORKER: list(cluster.workers)} | ({PS: list(cluster.ps)} if cluster.ps else {})
+    native_noise.drop_from_now_on()
     # The server looks for GPUs, and logs a missing driver as an error.
     with native_noise.dropped():
-        return tf.train.Server(jobs, cluster.job, cluster.index, protocol=protocol, config=config)
+        try:
+            return tf.train.Server(jobs, cluster.job, cluster.index, protocol, config)
+        except tf.errors.UnknownError as error:
+            raise ports.told(error, jobs, cluster.job, cluster.index) from None
 
 
 def serve_ps(

@@ -18,7 +18,7 @@ from moxing.launch import console, show
 from moxing.launch.lifeline import die_with
 from moxing.launch.readable import has_data
 from moxing.launch.start import Start
-from moxing.native_noise import Sieve
+from moxing.native_noise import SIFTED, Sieve
 
 LAST_LINES = 20
 _CHUNK = 1 << 16
@@ -53,7 +53,7 @@ class Task:
                 stdin=subprocess.PIPE if start.listens else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env=start.environ,
+                env={**start.environ, SIFTED: "1"},
                 cwd=start.directory,
                 start_new_session=True,
                 preexec_fn=die_with(os.getpid()),

@@ -132,12 +132,12 @@ def test_a_port_that_is_taken_is_refused_with_its_holder(ports, start):
     second = start(**_lists(addresses), job="worker", index=0)
     assert second.end() == 1
     assert second.last_line.startswith(
-        f"MoxRuntimeError: worker 0 ({addresses[0]}): port {addresses[0].split(':')[1]} is taken "
-        f"by process {first.process.pid} ("
+        f"MoxRuntimeError: worker 0 ({addresses[0]}): port {addresses[0].split(':')[1]} of this"
+        f" machine ({socket.gethostname()}) is taken by process {first.process.pid} ("
     )
     assert second.last_line.endswith(
-        "Stop it (it may be left from an earlier run, or be a second process with the same task "
-        "index), or list another port."
+        "Stop that program (it may be left from an earlier run, or be a second process with the"
+        " same task index), or list another port."
     )
 
 

@@ -36,7 +36,8 @@ def test_a_port_with_a_listener_on_all_interfaces_is_taken():
         with pytest.raises(MoxRuntimeError) as caught:
             take(Cluster((f"127.0.0.1:{port}", "127.0.0.1:9")))
     assert str(caught.value).startswith(
-        f"worker 0 (127.0.0.1:{port}): port {port} is taken by process {os.getpid()} ("
+        f"worker 0 (127.0.0.1:{port}): port {port} of this machine ({socket.gethostname()}) is"
+        f" taken by process {os.getpid()} ("
     )
 
 

@@ -102,6 +102,7 @@ def test_a_killed_process_ends_the_others_soon(tmp_path: Path, victim: str) -> N
     for name in survivors:
         assert task in job.text(name), job.text(name)[-3000:]
         assert "died" in job.text(name), job.text(name)[-3000:]
+        assert not re.search("^[IWE]0000 ", job.text(name), re.M), job.text(name)[-3000:]
     assert int(weights(tmp_path / "log" / "classifier" / "sgd")["global_step"]) >= 5
 
 

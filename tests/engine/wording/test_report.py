@@ -112,11 +112,21 @@ def test_evaluation_summaries(batches: int, samples: int | None, seen: str) -> N
 
 
 def test_first_steps() -> None:
-    assert report.first_step(35.2, None) == (
+    assert report.first_step(35.2, None, False) == (
         "The first step took 35 s, in which TensorFlow planned and compiled it."
     )
-    assert report.first_step(35.2, 0.9) == report.first_step(35.2, None)
-    assert report.first_step(35.2, 12.0).endswith("it and waited 12 s for the first batch.")
+    assert report.first_step(35.2, 0.9, False) == report.first_step(35.2, None, False)
+    assert report.first_step(35.2, 12.0, False).endswith("it and waited 12 s for the first batch.")
+
+
+def test_first_steps_that_wait_for_other_processes_say_so() -> None:
+    assert report.first_step(35.2, None, True) == (
+        "The first step took 35 s, in which TensorFlow planned and compiled it, and waited for the"
+        " first steps of the other processes."
+    )
+    assert report.first_step(35.2, 12.0, True).endswith(
+        "waited 12 s for the first batch, and waited for the first steps of the other processes."
+    )
 
 
 def test_training_summaries() -> None:

@@ -180,10 +180,10 @@ def _complain_if_elsewhere(cluster: Cluster) -> None:
 def _taken(cluster: Cluster, port: int) -> str:
     who = holder(port)
     return (
-        f"{named(cluster.task, cluster.address)}: port {port} is taken"
-        + (f" by {who}" if who else " by another program")
-        + ". Stop it (it may be left from an earlier run, or be a second process with the same"
-        " task index), or list another port."
+        f"{named(cluster.task, cluster.address)}: port {port} of this machine"
+        f" ({socket.gethostname()}) is taken by {who or 'another program'}. Stop that program (it"
+        " may be left from an earlier run, or be a second process with the same task index), or"
+        " list another port."
     )
 
 

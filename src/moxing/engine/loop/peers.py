@@ -20,9 +20,11 @@ class NoPeers:
         active: whether there are other processes.
         workers: number of processes among which the steps of the run are divided.
         left: whether all processes have agreed that the step just run is the last.
+        together: whether a step ends only when the steps of all processes do.
     """
 
     active = False
+    together = False
     workers = 1
     left = False
 
@@ -67,6 +69,7 @@ class Peers(NoPeers):
         self._team, self._session, self._progress = team, session, progress
         self._wish = program.team.wish
         self._apart = team.apart
+        self.together = not team.apart
         self._asked = False
         self.left = False
         # Workers that do not wait for each other divide the steps among themselves.

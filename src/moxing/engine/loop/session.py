@@ -13,15 +13,15 @@ import tensorflow.compat.v1 as tf
 from moxing import leaving
 from moxing.engine.checkpoint.restoring.object_restorer import ObjectRestorer
 from moxing.engine.checkpoint.restoring.restorer import Restorer
-from moxing.engine.data.lift import PYTHON_CALLS
 from moxing.engine.graph import blame, compilable, devices, fusing, tf_executor
 from moxing.engine.job.job import Job
 from moxing.engine.model import recompute
+from moxing.engine.process import stacks
 from moxing.engine.process.solo import Solo
 from moxing.engine.wording.option_names import option
 from moxing.logs import TENSORFLOW
 
-_CLOSE_SECONDS = 0.5
+_CLOSE_SECONDS, _LOOK_SECONDS = 0.5, 0.02
 _END_SECONDS = 10.0  # For the user's code that still runs after the last step.
 
 
@@ -137,9 +137,10 @@ def _end(
     """Ends the queue runners and the session, and returns the error of a queue runner, if any.
 
     When it closes a session, TensorFlow waits for Python code that runs inside the session, such as
-    a generator that reads ahead. It often also waits for a tf.data thread that sleeps between
-    measurements of the pipeline's speed, for up to half the time since training began. If closing
-    takes long, or a process that would have to answer is lost, a background thread finishes it.
+    a generator that reads ahead; so does this function, for a while. TensorFlow often also waits
+    for a tf.data thread that sleeps between measurements of the pipeline's speed, for up to half
+    the time since the pipeline began: long ago, if it has skipped what an earlier run had read. If
+    no Python code runs, or a process that would have to answer is lost, a background thread waits.
     """
     team.escape.at_ease()
     until = time.monotonic() + _END_SECONDS
@@ -149,23 +150,39 @@ def _end(
     closing.join(_CLOSE_SECONDS)
     if team.lost() is not None:
         return fault  # This process ends before TensorFlow gives up waiting.
-    if closing.is_alive() and _calls_python(session.graph):
-        closing.join(max(until - time.monotonic(), _END_SECONDS / 10))
-        if closing.is_alive():
-            TENSORFLOW.warning(
-                "%s still runs %.0f seconds after the last step; going on without it. Look in"
-                " its generator, py_func or queue for a wait without a limit.",
-                option("input_fn"),
-                _END_SECONDS,
-            )
+    if _runs_python(closing, max(until - time.monotonic(), _END_SECONDS / 10)):
+        places = "; ".join(stacks.of_input())
+        TENSORFLOW.warning(
+            "%s still runs %.0f seconds after the last step; going on without it.%s Look in"
+            " its generator, py_func or queue for a wait without a limit.",
+            option("input_fn"),
+            _END_SECONDS,
+            f" It is in {places}." if places else "",
+        )
     return fault
 
 
-def _calls_python(graph: tf.Graph) -> bool:
-    """Whether a step or a dataset of the graph runs Python code."""
-    definition = graph.as_graph_def()
-    nodes = [*definition.node, *(n for f in definition.library.function for n in f.node_def)]
-    return any(node.op in PYTHON_CALLS for node in nodes)
+def _runs_python(closing: threading.Thread, limit: float) -> bool:
+    """Waits for a session that is being closed as long as Python code runs inside it.
+
+    Args:
+        closing: the thread that closes the session.
+        limit: seconds to wait at most.
+
+    Returns:
+        Whether Python code still runs.
+    """
+    seen = began = time.monotonic()
+    while closing.is_alive():
+        now = time.monotonic()
+        if stacks.in_input():
+            seen = now
+            if now - began >= limit:
+                return True
+        elif now - seen >= _CLOSE_SECONDS:  # Else it may be between two calls.
+            break
+        closing.join(_LOOK_SECONDS)
+    return False
 
 
 def _join(

@@ -28,7 +28,8 @@ def told(job: Job, progress: Progress) -> Iterator[None]:
             the job, so the first line there comes at half of the limit.
         progress: the progress of the loop, which this thread runs.
     """
-    limit = job.group.stall_timeout / (1 if job.group.cluster is None else 2)
+    alone = job.group.cluster is None
+    limit = job.group.stall_timeout / (1 if alone else 2)
     over, loop = threading.Event(), threading.get_ident()
 
     def watch() -> None:
@@ -39,7 +40,8 @@ def told(job: Job, progress: Progress) -> Iterator[None]:
                 step, since, due = progress.step, now, limit
             elif now - since >= due:
                 due *= 2
-                text = report.stalled(step, progress.global_step, now - since, stacks.of_input())
+                took, places = now - since, stacks.of_input()
+                text = report.stalled(step, progress.global_step, took, places, alone)
                 TENSORFLOW.warning("%s", text)
 
     threading.Thread(target=option_names.carried(watch), name="stall", daemon=True).start()

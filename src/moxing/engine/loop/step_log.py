@@ -37,11 +37,18 @@ class StepLog:
         program: the program that is run.
         reporters: the outputs to report to.
         progress: the loop's progress; it gets the values and, as far as known, the samples.
+        together: whether a step ends only when the steps of other processes do.
     """
 
     def __init__(
-        self, job: Job, program: Program, reporters: Reporters, progress: Progress
+        self,
+        job: Job,
+        program: Program,
+        reporters: Reporters,
+        progress: Progress,
+        together: bool = False,
     ) -> None:
+        self._together = together
         self._job, self._inputs, self._progress = job, program.inputs, progress
         self._console, self._summaries = reporters.console, reporters.summaries
         self._recorder = reporters.recorder
@@ -68,7 +75,7 @@ class StepLog:
             line = report.eval_line(seen or progress.samples or steps_done, progress.values)
         TENSORFLOW.info("%s", line)
         if not progress.step and seconds >= _LONG_START:
-            TENSORFLOW.info("%s", report.first_step(seconds, wait))
+            TENSORFLOW.info("%s", report.first_step(seconds, wait, self._together))
         if self._console.live:
             self._console.update(progress.step + 1, rate, progress.wait, progress.values)
 

@@ -71,7 +71,7 @@ class Loop:
         self._peers = peers.of_team(running.team, program, session, progress)
         self._means = EvaluationMeans(job, program, progress)
         self._outputs = OutputBatches(job, progress)
-        self._log = StepLog(job, program, reporters, progress)
+        self._log = StepLog(job, program, reporters, progress, self._peers.together)
         team = (fetches.TEAM,) if self._peers.active else ()
         always = (*team, *self._means.due, *self._outputs.due)
         self._schedule = Schedule(job, first, self._summaries, always, self._peers.workers)

@@ -19,6 +19,15 @@ def of_input() -> list[str]:
     return sorted({place for place in places if place})
 
 
+def in_input() -> bool:
+    """Whether a thread is in Python code that a session calls, or in TensorFlow's around it."""
+    return any(
+        frame.f_code.co_filename.endswith(_CALLS)
+        for innermost in sys._current_frames().values()
+        for frame in _outward(innermost)
+    )
+
+
 def _place(innermost: types.FrameType) -> str:
     """Returns the user's line that a thread runs in Python code called by a session; else empty."""
     called: list[types.FrameType] = []

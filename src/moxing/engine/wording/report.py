@@ -186,7 +186,7 @@ def waits_for_data(step: int, alone: bool = True) -> str:
     return f"The step after step {step} still waits for {whose}: leaving without it."
 
 
-def stalled(step: int, global_step: int, seconds: float, places: Sequence[str]) -> str:
+def stalled(step: int, global_step: int, seconds: float, places: Sequence[str], alone: bool) -> str:
     """Says that a step has not ended yet, and where it waits.
 
     Args:
@@ -194,6 +194,7 @@ def stalled(step: int, global_step: int, seconds: float, places: Sequence[str]) 
         global_step: the global step before it.
         seconds: the time that the step has taken so far.
         places: the lines that Python code of the input is at.
+        alone: whether there is no other process that the step could wait for.
     """
     said = (
         f"Step {step} (global step {global_step}) has not ended for {duration(seconds)}. SIGUSR1"
@@ -201,7 +202,9 @@ def stalled(step: int, global_step: int, seconds: float, places: Sequence[str]) 
     )
     name = option("input_fn")
     if not places:
-        return f"{said} It computes, or waits for data that no Python code of {name} is making."
+        others = "" if alone else "waits for another process, "
+        data = f"waits for data that no Python code of {name} is making."
+        return f"{said} It computes, {others}or {data}"
     return "\n  ".join([f"{said} Python code of {name} is at", *places])
 
 
@@ -254,17 +257,20 @@ def evaluation_summary(
     return "\t".join([text, *_named(means)])
 
 
-def first_step(seconds: float, wait: float | None) -> str:
+def first_step(seconds: float, wait: float | None, together: bool) -> str:
     """Says where the time of a long first step went.
 
     Args:
         seconds: the time of the step.
         wait: the part of it that the step waited for its first batch; None: not measured.
+        together: whether the step ends only when the first steps of other processes do.
     """
     text = f"The first step took {duration(seconds)}, in which TensorFlow planned and compiled it"
-    if wait is None or wait < 1.0:
-        return f"{text}."
-    return f"{text} and waited {duration(min(wait, seconds))} for the first batch."
+    if wait is not None and wait >= 1.0:
+        text += f" and waited {duration(min(wait, seconds))} for the first batch"
+    if together:
+        text += ", and waited for the first steps of the other processes"
+    return f"{text}."
 
 
 def compiled_by_xla(folder: str | None) -> str:

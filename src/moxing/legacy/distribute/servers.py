@@ -14,6 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from moxing import native_noise
 from moxing.cluster.addresses import split
 from moxing.cluster.cluster import named
 from moxing.cluster.failure import MissingPeerError
@@ -42,6 +43,7 @@ class Server(tf.distribute.Server):
         *args: Any,
         **kwargs: Any,
     ) -> None:
+        native_noise.drop_from_now_on()
         with servers.names_port(server_or_cluster_def, job_name, task_index):
             super().__init__(server_or_cluster_def, job_name, task_index, *args, **kwargs)
 

@@ -13,6 +13,8 @@ from tensorflow.python.distribute import (
     input_lib,
 )
 
+from moxing import native_noise
+
 
 def install(preempted: bool) -> None:
     """Changes TensorFlow's strategies, for the whole process.
@@ -21,16 +23,17 @@ def install(preempted: bool) -> None:
         preempted: whether the program asks TensorFlow to tell it about SIGTERM, as programs since
             TensorFlow 2.8 may.
     """
-    if not preempted:
-        _end_at_sigterm()
+    _meet(end_at_sigterm=not preempted)
     _read_in_replicas()
 
 
-def _end_at_sigterm() -> None:
-    """Lets SIGTERM end a process of MultiWorkerMirroredStrategy, or call the program's handler.
+def _meet(end_at_sigterm: bool) -> None:
+    """Drops native code's lines about lost processes once those of MultiWorkerMirrored meet.
 
-    TensorFlow's native code takes the signal when the processes meet. It then tells those parts of
-    TensorFlow that save before a preemption; without them, nothing happens at all.
+    Args:
+        end_at_sigterm: lets SIGTERM end such a process, or call the program's handler. TensorFlow's
+            native code takes the signal when the processes meet. It then tells those parts of
+            TensorFlow that save before a preemption; without them, nothing happens at all.
     """
     extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
     meet = extended._initialize_multi_worker
@@ -39,8 +42,9 @@ def _end_at_sigterm() -> None:
 
     @functools.wraps(meet)
     def initialize(self: Any, *given: Any, **named: Any) -> None:
+        native_noise.drop_from_now_on()
         meet(self, *given, **named)
-        if threading.current_thread() is threading.main_thread():
+        if end_at_sigterm and threading.current_thread() is threading.main_thread():
             # Python still knows its handler; setting it again puts it in front of TensorFlow's.
             signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM) or signal.SIG_DFL)
 

@@ -76,7 +76,8 @@ def install() -> None:
                 raise errors[0]
             return
         _unended.append(self)
-        _say()
+        if stacks.in_input():  # Else TensorFlow waits for native threads, of tf.data for example.
+            _say()
 
     bounded.mox_bounded = close  # type: ignore[attr-defined]
     # Other changes to sessions are known by their marks.

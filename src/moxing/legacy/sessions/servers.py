@@ -34,6 +34,7 @@ class Server(tf.train.Server):
         **kwargs: Any,
     ) -> None:
         os.environ.setdefault(_FAIL_FAST, "false")
+        native_noise.drop_from_now_on()
         with (
             names_port(server_or_cluster_def, job_name, task_index),
             native_noise.dropped(),
