@@ -107,6 +107,36 @@ def test_scikit_learn(program: Program) -> None:
     assert values["pairs"] == [[0, 1], [1, 0]]
 
 
+def test_estimators_of_scikit_learn(program: Program) -> None:
+    values = program(
+        """
+        import numpy as np
+        from sklearn.ensemble import (AdaBoostClassifier, BaggingClassifier,
+                                      GradientBoostingClassifier, RandomForestRegressor)
+        from sklearn.linear_model import Perceptron, SGDClassifier
+        from sklearn.model_selection import GridSearchCV
+        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+        X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
+        epochs = [
+            Perceptron(tol=-np.inf, max_iter=7, random_state=1).fit(X, y).n_iter_,
+            SGDClassifier(loss='log', n_iter=9, random_state=1).fit(X, y).n_iter_,
+        ]
+        AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=2,
+                           algorithm='SAMME').fit(X, y)
+        BaggingClassifier(base_estimator=DecisionTreeClassifier(), n_estimators=2).fit(X, y)
+        GradientBoostingClassifier(loss='deviance', n_estimators=2).fit(X, y)
+        RandomForestRegressor(2, criterion='mse', max_features='auto').fit(X, y)
+        tree = DecisionTreeRegressor('mse', presort=True).fit(X, y).criterion
+        search = GridSearchCV(DecisionTreeClassifier(), {'max_depth': [1, 2]}, cv=2, iid=False)
+        best = search.fit(X, y).best_params_
+        """
+    )
+
+    assert values["epochs"] == [7, 9]
+    assert values["tree"] == "squared_error"
+    assert values["best"]["max_depth"] in (1, 2)
+
+
 def test_pillow(program: Program) -> None:
     values = program(
         """

@@ -62,7 +62,14 @@ _PLACES: dict[str, dict[str, tuple[str, ...]]] = {
         "TruncatedSVD": ("n_components", "algorithm", "n_iter", "random_state", "tol"),
     },
     "ensemble": {
+        "AdaBoostClassifier": ("base_estimator", "n_estimators", "learning_rate", "algorithm"),
+        "AdaBoostRegressor": ("base_estimator", "n_estimators", "learning_rate", "loss"),
+        "BaggingClassifier": ("base_estimator", "n_estimators", "max_samples", "max_features"),
+        "BaggingRegressor": ("base_estimator", "n_estimators", "max_samples", "max_features"),
         "ExtraTreesClassifier": _FOREST,
+        "ExtraTreesRegressor": _FOREST,
+        "GradientBoostingClassifier": ("loss", "learning_rate", "n_estimators", "subsample"),
+        "GradientBoostingRegressor": ("loss", "learning_rate", "n_estimators", "subsample"),
         "IsolationForest": ("n_estimators", "max_samples", "contamination", "max_features"),
         "RandomForestClassifier": _FOREST,
         "RandomForestRegressor": _FOREST,
@@ -72,8 +79,12 @@ _PLACES: dict[str, dict[str, tuple[str, ...]]] = {
         "Lasso": ("alpha", "fit_intercept"),
         "LinearRegression": ("fit_intercept",),
         "LogisticRegression": ("penalty", "dual", "tol", "C", "fit_intercept"),
+        "PassiveAggressiveClassifier": ("C", "fit_intercept", "max_iter", "tol"),
+        "PassiveAggressiveRegressor": ("C", "fit_intercept", "max_iter", "tol"),
+        "Perceptron": ("penalty", "alpha", "fit_intercept", "max_iter", "tol"),
         "Ridge": ("alpha", "fit_intercept"),
         "SGDClassifier": ("loss", "penalty", "alpha", "l1_ratio", "fit_intercept", "max_iter"),
+        "SGDRegressor": ("loss", "penalty", "alpha", "l1_ratio", "fit_intercept", "max_iter"),
     },
     "manifold": {
         "MDS": ("n_components", "metric_mds", "n_init", "max_iter", "verbose", "eps"),
@@ -112,10 +123,39 @@ _PLACES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 # Class -> the old names of its arguments with the new ones, and None for those without effect.
 _RENAMED: dict[str, dict[str, str | None]] = {
+    **dict.fromkeys(
+        ("AdaBoostClassifier", "AdaBoostRegressor", "BaggingClassifier", "BaggingRegressor"),
+        {"base_estimator": "estimator"},
+    ),
+    "AdaBoostClassifier": {"base_estimator": "estimator", "algorithm": None},
+    **dict.fromkeys(("DecisionTreeClassifier", "DecisionTreeRegressor"), {"presort": None}),
+    "GridSearchCV": {"iid": None},
     "KMeans": {"n_jobs": None, "precompute_distances": None},
     "OneHotEncoder": {"sparse": "sparse_output"},
     "TSNE": {"n_iter": "max_iter"},
 }
+# Class -> an argument -> its old values with the new ones.
+_CRITERIA = {"mse": "squared_error", "mae": "absolute_error"}
+_LOSSES = {"log": "log_loss", "squared_loss": "squared_error"}
+_BOOSTED = {"deviance": "log_loss", "ls": "squared_error", "lad": "absolute_error"}
+_VALUES: dict[str, dict[str, dict[Any, Any]]] = {
+    "DecisionTreeClassifier": {"max_features": {"auto": "sqrt"}},
+    "DecisionTreeRegressor": {"criterion": _CRITERIA, "max_features": {"auto": 1.0}},
+    "ExtraTreesClassifier": {"max_features": {"auto": "sqrt"}},
+    "ExtraTreesRegressor": {"criterion": _CRITERIA, "max_features": {"auto": 1.0}},
+    "GradientBoostingClassifier": {"loss": _BOOSTED, "max_features": {"auto": "sqrt"}},
+    "GradientBoostingRegressor": {"loss": _BOOSTED, "max_features": {"auto": 1.0}},
+    "KMeans": {"algorithm": {"auto": "lloyd", "full": "lloyd"}},
+    "RandomForestClassifier": {"max_features": {"auto": "sqrt"}},
+    "RandomForestRegressor": {"criterion": _CRITERIA, "max_features": {"auto": 1.0}},
+    "SGDClassifier": {"loss": _LOSSES},
+    "SGDRegressor": {"loss": _LOSSES},
+}
+# Linear models that are fitted by epochs.
+_BY_EPOCHS = (
+    *("PassiveAggressiveClassifier", "PassiveAggressiveRegressor"),
+    *("Perceptron", "SGDClassifier", "SGDRegressor"),
+)
 _ONE_TO_REST = (
     "LogisticRegression(multi_class='ovr') is gone from today's scikit-learn: use"
     " sklearn.multiclass.OneVsRestClassifier(LogisticRegression(...))."
@@ -152,12 +192,27 @@ def _tolerant(
                 value, new = kwargs.pop(old), renamed[old]
                 if new is not None:
                     kwargs[new] = value
-            if type(self).__name__ == "LogisticRegression":
+            name = type(self).__name__
+            for argument, values in _VALUES.get(name, {}).items():
+                given = kwargs.get(argument)
+                if isinstance(given, str) and given in values:
+                    kwargs[argument] = values[given]
+            if name in _BY_EPOCHS:
+                _all_epochs(kwargs)
+            if name == "LogisticRegression":
                 _check_classes(kwargs.pop("multi_class", "auto"))
         init(self, *args, **kwargs)
 
     __init__.__mox_places__ = places  # type: ignore[attr-defined]
     return __init__
+
+
+def _all_epochs(options: dict[str, Any]) -> None:
+    """Changes options that ended no training early: `n_iter`, and tolerances below 0."""
+    if "n_iter" in options:
+        options.update(max_iter=options.pop("n_iter"), tol=None)
+    if options.get("tol") is not None and options["tol"] < 0:
+        options["tol"] = None
 
 
 def _check_classes(how: str) -> None:
