@@ -17,7 +17,12 @@ from moxing.legacy.flags.command_line import CommandLine
 GONE = [
     ("", "detection", "flow.detection is not offered; use flow.object_bbox_flip"),
     ("", "optimizer", "flow.optimizer is not offered; use flow.config.train.primary_lr and"),
-    ("", "Box", "flow.Box is not offered; use @flow.function."),
+    ("", "mirror_blob_def", "flow.mirror_blob_def is not offered; use flow.MirroredTensorDef."),
+    (
+        "config",
+        "model_load_snapshot_path",
+        "flow.config.model_load_snapshot_path is not offered; use",
+    ),
     ("data", "coco_reader", "flow.data.coco_reader is not offered; use flow.data.decode_ofrecord"),
     (
         "layers",

@@ -58,12 +58,15 @@ char float float32 double float64 half float16 int8 int32 int64 uint8
 """
 
 
-# The names that the original had in November 2019, March 2020 and June 2020.
+# The names that the original had in September 2019, November 2019, March 2020 and June 2020.
 API = """
-Box FixedTensorDef FunctionConfig MirroredTensorDef MirroredTensorListDef acc
+Box ConfigProtoBuilder Session add_job init get_cur_job_conf_builder
+deprecated.init_worker_and_master
+ FixedTensorDef FunctionConfig MirroredTensorDef MirroredTensorListDef acc
 advanced.distribute_add advanced.distribute_clone advanced.distribute_concat
 advanced.distribute_map advanced.distribute_split argsort argwhere assign broadcast_like
-broadcast_to_compatible_with cast categorical_ordinal_encode clear_default_session clip_by_value
+broadcast_to_compatible_with cast categorical_ordinal_encode clamp clear_default_session clip
+clip_by_scalar clip_by_value
 concat config.all_reduce_fp16 config.all_reduce_group_min_mbyte config.all_reduce_group_num
 config.all_reduce_group_size_warmup config.all_reduce_lazy_ratio config.collect_act_event
 config.collective_boxing.enable_fusion config.collective_boxing.nccl_fusion_all_gather
@@ -208,7 +211,6 @@ def test_pools_of_one_axis_name_their_alternative() -> None:
 @pytest.mark.parametrize(
     ("module", "name", "message"),
     [
-        (flow, "Box", "flow.Box is not offered; use @flow.function."),
         (flow, "cluster", "flow.cluster is not offered; use flow.env.machine or flow.config.mach"),
         (flow, "functon", "flow has no 'functon'. Did you mean 'function' or"),
         (flow.data, "coco_reader", "flow.data.coco_reader is not offered; use flow.data.deco"),

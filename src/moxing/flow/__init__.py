@@ -45,13 +45,22 @@ from moxing.flow.functions import current_global_function_desc as current_global
 from moxing.flow.functions import function as function  # noqa: E402
 from moxing.flow.functions import global_function as global_function  # noqa: E402
 from moxing.flow.math import add_n as add_n  # noqa: E402
+from moxing.flow.older import Box as Box  # noqa: E402
 from moxing.flow.older import ConfigProtoBuilder as ConfigProtoBuilder  # noqa: E402
 from moxing.flow.older import Session as Session  # noqa: E402
 from moxing.flow.older import add_job as add_job  # noqa: E402
+from moxing.flow.older import get_cur_job_conf_builder as get_cur_job_conf_builder  # noqa: E402
 from moxing.flow.older import init as init  # noqa: E402
+from moxing.flow.older import inter_job_reuse_mem_strategy as inter_job_reuse_mem_strategy  # noqa: E402
+from moxing.flow.older import job_mem_sharing_strategy as job_mem_sharing_strategy  # noqa: E402
+from moxing.flow.older import reset_default_job_set as reset_default_job_set  # noqa: E402
+from moxing.flow.older import sync_default_session as sync_default_session  # noqa: E402
 from moxing.flow.operations import numbering as _numbering  # noqa: E402
 from moxing.flow.operations.accumulation import *  # noqa: E402, F403
 from moxing.flow.operations.arrays import *  # noqa: E402, F403
+from moxing.flow.operations.arrays import clip_by_value as clamp  # noqa: E402, F401
+from moxing.flow.operations.arrays import clip_by_value as clip  # noqa: E402, F401
+from moxing.flow.operations.arrays import clip_by_value as clip_by_scalar  # noqa: E402, F401
 from moxing.flow.operations.indexing import *  # noqa: E402, F403
 from moxing.flow.operations.lists import *  # noqa: E402, F403
 from moxing.flow.operations.pictures import *  # noqa: E402, F403

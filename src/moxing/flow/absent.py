@@ -14,15 +14,16 @@ _DECODE = "flow.data.decode_ofrecord with codecs and preprocessors"
 _JOBS = "@flow.function"
 _SIZES = "flow.MirroredTensorDef for inputs of a size that changes"
 FLOW: Mapping[str, str] = {
-    "sync_default_session": "the .get() of the last call, which waits for all before it",
     "enable_eager_execution": _JOBS,
     "eager_execution_enabled": f"{_JOBS}; nothing runs eagerly",
     "current_machine_id": "the first entry of flow.env.machine, which alone runs your program",
     "current_resource": "flow.env.current_resource()",
-    "inter_job_reuse_mem_strategy": "nothing: TensorFlow plans the memory of each step",
     "summary": "flow.watch with a function of yours",
     "debug": "flow.advanced.distribute_split and distribute_concat, or flow.watch",
-    "detection": "flow.object_bbox_flip and its kin",
+    "detection": (
+        "flow.object_bbox_flip and its kin, flow.smooth_l1_loss, and for anchors, boxes and their"
+        " suppression inputs that your program makes with NumPy"
+    ),
     "sysconfig": "operations of flow, flow.math and flow.nn: none can be compiled for it",
     "optimizer": "flow.config.train.primary_lr and model_update_conf",
     "cluster": "flow.env.machine or flow.config.machine",
@@ -41,14 +42,28 @@ FLOW: Mapping[str, str] = {
     "random_mask_like": "flow.nn.random_mask_like",
     "object_segmentation_polygon_to_mask": "masks that your program draws, as an input",
     "eager_nccl_all_reduce": f"{_JOBS}, which sums the gradients of all devices",
-    "Box": _JOBS,
-    "get_cur_job_conf_builder": (
-        "flow.config within the job: flow.config.default_data_type(flow.float),"
-        " flow.config.train.primary_lr(0.1), flow.losses.add_loss(blob)"
-    ),
-    "get_default_job_set": "flow.config",
-    "reset_default_job_set": "flow.clear_default_session()",
-    "job_mem_sharing_strategy": "nothing: TensorFlow plans the memory of each step",
+    "get_default_job_set": "flow.add_job(function), which adds to the session's jobs",
+    "mirror_blob_def": "flow.MirroredTensorDef",
+    "mirror_input_def": "flow.MirroredTensorDef",
+    "consistent_input_def": "flow.FixedTensorDef",
+    "parallel": "flow.distribute",
+    "onnx": "flow.train.CheckPoint().save, whose files are plain arrays",
+    "tensorrt": _JOBS,
+    "vm": _JOBS,
+    "nvtx": "mox run --profile, which measures the operations of steps",
+    "onerec": "flow.data.decode_ofrecord, on OFRecord files",
+    "scatter_nd_update": "flow.tensor_scatter_nd_update",
+    "register_optimizer": "flow.config.train.model_update_conf",
+    "dynamic_concat": "flow.concat",
+}
+_LOAD, _SAVE = "flow.train.CheckPoint().load(path)", "flow.train.CheckPoint().save(path)"
+CONFIG: Mapping[str, str] = {
+    "default_initialize_with_snapshot_path": "flow.train.CheckPoint().load(path, partial=True)",
+    "model_load_snapshot_path": _LOAD,
+    "model_save_snapshots_path": _SAVE,
+    "enable_write_snapshot": _SAVE,
+    "device_num": "flow.config.gpu_device_num",
+    "default_initialize_conf": "flow.config.default_initializer_conf",
 }
 DATA: Mapping[str, str] = {
     "onerec_reader": "flow.data.ofrecord_reader, on OFRecord files",
@@ -73,15 +88,14 @@ ACTIVATIONS: Mapping[str, str] = {
     "gelu_grad": "flow.watch_diff, which sees gradients",
     "tanh_grad": "flow.watch_diff, which sees gradients",
 }
-KERAS: Mapping[str, str] = {"maths": "flow.math"}
-DEPRECATED: Mapping[str, str] = {"nn": "flow.nn", "get_cur_job_dlnet_builder": "flow.layers"}
+DEPRECATED: Mapping[str, str] = {"nn": "flow.nn"}
 
 
 _API = "moxing.flow"
 _MODULES = (
     *("advanced", "core", "data", "deprecated", "distribute", "experimental", "image", "keras"),
-    *("keras.activations", "layers", "linalg", "losses", "math", "nn", "placement", "random"),
-    *("regularizers", "scope", "train", "unittest"),
+    *("keras.activations", "keras.maths", "layers", "linalg", "losses", "math", "nn"),
+    *("placement", "random", "regularizers", "scope", "train", "unittest"),
 )
 # Modules of helpers, which the modules of the API import.
 _INNER = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +16,7 @@ from moxing.errors import (
     near_matches,
     shown,
 )
+from moxing.flow import absent
 from moxing.flow.runtime import session
 from moxing.flow.runtime.settings import RESOURCE, checked
 from moxing.flow.trace import context, initializers
@@ -50,11 +51,12 @@ _JOB_BOOLS = (
         "allow_cpu_return_op",
         *("enable_true_half_config_when_conv", "do_parallel_cast_before_widening_type_cast"),
         *("enable_inplace_in_reduce_struct", "cudnn_conv_enable_true_half"),
+        *("enable_nccl_hierarchical_all_reduce", "enable_cuda_ring_all_reduce"),
     ),
 )
 _JOB_INTS = (
     *("cudnn_conv_force_fwd_algo", "cudnn_conv_force_bwd_data_algo"),
-    *("cudnn_conv_force_bwd_filter_algo", "max_data_id_length"),
+    *("cudnn_conv_force_bwd_filter_algo", "max_data_id_length", "piece_size"),
     *("total_batch_num", "concurrency_width", "all_reduce_group_num", "cudnn_buf_limit_mbyte"),
     *("all_reduce_group_min_mbyte", "non_distributed_optimizer_group_size_mbyte"),
 )
@@ -93,6 +95,7 @@ _TRAIN: dict[str, tuple[type, ...]] = {
     "bias_l1": (float, int),
     "bias_l2": (float, int),
     "loss_scale_factor": (float, int),
+    "batch_size": (int,),
     "num_gradient_accumulation_steps": (int,),
 }
 
@@ -112,7 +115,7 @@ class _Train:
         def setter(value: Any = 1) -> Any:
             place = f"flow.config.train.{name}"
             given = checked(place, _TRAIN[name], value)
-            if name == "num_gradient_accumulation_steps" and given < 1:
+            if name in ("num_gradient_accumulation_steps", "batch_size") and given < 1:
                 raise MoxValueError(f"{place}({given}): it must be 1 or more.")
             self._owner.target(place, train=True).train[name] = given
             return self._owner
@@ -169,8 +172,13 @@ class _JobLevel:
         return self
 
     def knob(self, name: str, value: Any) -> Any:
-        """A switch of the original's tuning: its type is checked, and it has no effect."""
-        checked(f"flow.config.{name}", KNOBS[name], value)
+        """A switch of the original's tuning: its type is checked, and it has no effect.
+
+        `piece_size` has one: it is the batch size of `decode_ofrecord` calls without theirs.
+        """
+        given = checked(f"flow.config.{name}", KNOBS[name], value)
+        if name == "piece_size" and given < 1:
+            raise MoxValueError(f"flow.config.piece_size({given}): it must be 1 or more.")
         self.put(f"flow.config.{name}", name, value)
         return self
 
@@ -194,9 +202,7 @@ class FunctionConfig(_JobLevel):
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name in KNOBS:
             return lambda value=True: self.knob(name, value)
-        raise MoxAttributeError(
-            f"FunctionConfig has no {name!r}.{near_matches(name, KNOBS)}", name=name
-        )
+        raise _unknown("FunctionConfig", name, KNOBS)
 
 
 class _Boxing:
@@ -287,9 +293,15 @@ class Config(_JobLevel):
             return _setter(name, "flow.config")
         if name in KNOBS:
             return lambda value=True: self.knob(name, value)
-        raise MoxAttributeError(
-            f"flow.config has no {name!r}.{near_matches(name, [*RESOURCE, *KNOBS])}", name=name
-        )
+        raise _unknown("flow.config", name, [*RESOURCE, *KNOBS])
+
+
+def _unknown(owner: str, name: str, known: Iterable[str]) -> MoxAttributeError:
+    if name in absent.CONFIG:
+        told = f"{owner}.{name} is not offered; use {absent.CONFIG[name]}."
+    else:
+        told = f"{owner} has no {name!r}.{near_matches(name, known)}"
+    return MoxAttributeError(told, name=name)
 
 
 class _TensorRT:

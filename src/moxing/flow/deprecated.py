@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from moxing.flow import absent
+from moxing.flow.older.builder import get_cur_job_dlnet_builder as get_cur_job_dlnet_builder
 from moxing.flow.trace import context
 
 
@@ -23,6 +24,9 @@ def variable_scope(name: str) -> Iterator[None]:
 
 def init_worker(*args: Any, **kwargs: Any) -> None:
     """Does nothing: each machine runs the program itself."""
+
+
+init_worker_and_master = init_worker
 
 
 def delete_worker(*args: Any, **kwargs: Any) -> None:

@@ -39,8 +39,8 @@ __getattr__, __dir__ = absent.of("flow.data", globals(), absent.DATA)
 def decode_ofrecord(
     ofrecord_dir: str,
     blobs: BlobConf | Sequence[BlobConf],
-    batch_size: int = 1,
-    data_part_num: int = 1,
+    batch_size: int | None = None,
+    data_part_num: int | None = None,
     part_name_prefix: str = "part-",
     part_name_suffix_length: int = -1,
     shuffle: bool = False,
@@ -56,8 +56,10 @@ def decode_ofrecord(
             ahead of the steps.
         blobs: the features to read from each record.
         batch_size: samples of a step, on all devices together. Each device has a reader of its
-            own for its share of the parts: the first has the first parts.
-        data_part_num: number of parts, which are `part-0`, `part-1`, ...
+            own for its share of the parts: the first has the first parts. None: the job's
+            `flow.config.piece_size`, or 1.
+        data_part_num: number of parts, which are `part-0`, `part-1`, ... None: 1, or what the job
+            set by `flow.get_cur_job_conf_builder()`.
         part_name_prefix: the text before the number.
         part_name_suffix_length: digits of the number, padded with zeros; -1 for no padding.
         shuffle: whether records come in a random order.
@@ -73,6 +75,11 @@ def decode_ofrecord(
     confs = [blobs] if isinstance(blobs, BlobConf) else list(blobs)
     if not confs or not all(isinstance(conf, BlobConf) for conf in confs):
         raise MoxTypeError(f"decode_ofrecord takes BlobConfs, not {shown(blobs)}.")
+    of_job = trace.conf.values
+    if batch_size is None:
+        batch_size = int(of_job.get("piece_size", 1))
+    if data_part_num is None:
+        data_part_num = int(of_job.get("data_part_num", 1))
     for what, value in (("batch_size", batch_size), ("data_part_num", data_part_num)):
         if type(value) is not int or value < 1:
             raise MoxValueError(

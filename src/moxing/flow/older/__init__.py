@@ -1,6 +1,7 @@
 """The API of before September 2019: settings for `flow.init`, `flow.add_job` and `flow.Session`.
 
-Its jobs are those of `flow.function`: here functions are added by name, and run by a session.
+Its jobs are those of `flow.function`: here functions are added by name, and run by a session. The
+settings of a job are in conf.py.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 
 from moxing.errors import MoxRuntimeError, MoxTypeError, MoxValueError, shown
 from moxing.flow.config import config
+from moxing.flow.older.conf import get_cur_job_conf_builder as get_cur_job_conf_builder
 from moxing.flow.runtime import session
 from moxing.flow.runtime.calls import Handle
 from moxing.flow.runtime.jobs import Job
@@ -77,6 +79,106 @@ class Results:
         """Waits for all results."""
         return [None if handle is None else handle.get() for handle in self._handles]
 
+    def async_get(self, callback: Callable[[list[Any]], None]) -> None:
+        """Lets a thread of the session call `callback` with the list of all results.
+
+        Raises:
+            MoxTypeError: `callback` is no function.
+            MoxRuntimeError: the job returns nothing.
+        """
+        handles = [handle for handle in self._handles if handle is not None]
+        if len(handles) < len(self._handles):
+            raise MoxRuntimeError(
+                "flow.Session.map(...).async_get: the job returns nothing, so that there is no"
+                " result to call a function with. Return a blob in the job."
+            )
+        if not callable(callback):
+            raise MoxTypeError(f"async_get takes a function, not {shown(callback)}.")
+        results: list[Any] = []
+
+        def take(result: Any) -> None:  # One thread of the session calls it, in the steps' order.
+            results.append(result)
+            if len(results) == len(handles):
+                callback(results)
+
+        for handle in handles:
+            handle.async_get(take)
+
+
+class Box:
+    """Holds a value: `handle.async_get(box.value_setter)`, and later `box.value`."""
+
+    def __init__(self, *value: Any) -> None:
+        """Args: value: the first value, if any.
+
+        Raises:
+            MoxTypeError: there are several values.
+        """
+        if len(value) > 1:
+            raise MoxTypeError(f"flow.Box takes one value, and was given {len(value)}.")
+        self._values = list(value)
+
+    @property
+    def value(self) -> Any:
+        """The value.
+
+        Raises:
+            MoxRuntimeError: no value was set.
+        """
+        if not self._values:
+            raise MoxRuntimeError(
+                "flow.Box has no value yet: wait for the step, as Session.sync() does, or give it"
+                " one: flow.Box(value)."
+            )
+        return self._values[0]
+
+    @property
+    def value_setter(self) -> Callable[[Any], None]:
+        """A function that sets the value."""
+        return self.set_value
+
+    def set_value(self, val: Any) -> None:
+        """Sets the value."""
+        self._values[:] = [val]
+
+    def has_value(self) -> bool:
+        """Whether a value was set."""
+        return bool(self._values)
+
+
+_STRATEGIES = (
+    *("mem_sharing_priority", "parallelism_priority", "custom_parallelism"),
+    "reuse_mem_priority",
+)
+
+
+def job_mem_sharing_strategy(strategy_str: str, job_set: None = None, **kwargs: Any) -> None:
+    """Accepted without effect: TensorFlow plans the memory of each step.
+
+    Raises:
+        MoxValueError: the strategy is none of the original's.
+    """
+    del job_set, kwargs
+    if strategy_str not in _STRATEGIES:
+        raise MoxValueError(
+            f"flow.job_mem_sharing_strategy({shown(strategy_str)}): give one of"
+            f" {', '.join(_STRATEGIES)}."
+        )
+
+
+inter_job_reuse_mem_strategy = job_mem_sharing_strategy
+
+
+def sync_default_session() -> None:
+    """Waits until all queued steps have ended."""
+    if session.default().started:
+        session.default().in_order(lambda native: None)
+
+
+def reset_default_job_set() -> None:
+    """Forgets the functions that were added, and begins a session."""
+    session.clear_default_session()
+
 
 class Session:
     """Runs jobs, as a block: at its end, all steps that it queued have ended."""
@@ -125,5 +227,4 @@ class Session:
 
     def sync(self) -> None:
         """Waits until all queued steps have ended."""
-        if session.default().started:
-            session.default().in_order(lambda native: None)
+        sync_default_session()

@@ -374,7 +374,13 @@ def clip_by_value(
     max_value: float | None = None,
     name: str | None = None,
 ) -> Blob:
-    """`values` no less than `min_value` and no more than `max_value`."""
+    """`values` no less than `min_value` and no more than `max_value`.
+
+    Raises:
+        MoxValueError: there is neither bound.
+    """
+    if min_value is None and max_value is None:
+        raise MoxValueError("flow.clip_by_value needs min_value, max_value or both.")
     tensor = tensor_of(values, "flow.clip_by_value")
     own = context.op_name(name, "clip_by_value")
     if min_value is not None:

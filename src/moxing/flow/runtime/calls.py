@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxRuntimeError, MoxTypeError, shown
+from moxing.errors import MoxAttributeError, MoxRuntimeError, MoxTypeError, shown
 from moxing.flow.runtime.step_queue import Future, Worker
 from moxing.flow.trace import context
 
@@ -45,11 +45,46 @@ class Built:
         return [*outputs, *watched, *([self.train] if self.train is not None else [])]
 
 
+def _refused(operation: str) -> Callable[..., NoReturn]:
+    """A method that tells what to do in place of an operation of Python on a handle."""
+
+    def method(self: Handle, *_: Any) -> NoReturn:
+        raise MoxTypeError(self.hint(operation))
+
+    return method
+
+
 class Handle:
     """A called step; `get` or `async_get` returns its result once."""
 
     def __init__(self, job: str, future: Future, worker: Worker) -> None:
         self._job, self._future, self._worker, self._used = job, future, worker, False
+
+    def hint(self, operation: str) -> str:
+        """The sentence for a program that takes the handle for the step's result."""
+        return (
+            f"{operation}: the call of job {self._job} returned a handle, as the step may still run"
+            f" then. Take the step's result first: {self._job}(...).get()."
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise MoxAttributeError(self.hint(f".{name}"), name=name)
+
+    def __repr__(self) -> str:
+        return f"<a step of job {self._job}: .get() waits for its result>"
+
+    __array__ = _refused("an array of the result")
+    __float__, __int__ = _refused("float(...)"), _refused("int(...)")
+    __index__, __len__ = _refused("an index"), _refused("len(...)")
+    __iter__, __getitem__ = _refused("an iteration or unpacking"), _refused("[...]")
+    __format__ = _refused("a format")
+    __add__ = __radd__ = _refused("+")
+    __sub__ = __rsub__ = _refused("-")
+    __mul__ = __rmul__ = _refused("*")
+    __truediv__ = __rtruediv__ = _refused("/")
+    __lt__, __le__, __gt__, __ge__ = (_refused(sign) for sign in ("<", "<=", ">", ">="))
 
     def _use(self) -> Future:
         if self._used:

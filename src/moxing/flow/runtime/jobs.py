@@ -20,7 +20,7 @@ from moxing.flow.trace import context, inputs, lists
 from moxing.flow.trace.blobs import Blob
 from moxing.flow.trace.conf import JobConf
 from moxing.flow.trace.inputs import InputDef
-from moxing.flow.trace.results import Array, Lists, Mirrored
+from moxing.flow.trace.results import Array, Lists, Mirrored, several
 from moxing.flow.trace.topology import Topology
 from moxing.flow.trace.variables import Variables
 from moxing.flow.training import totals, update
@@ -151,7 +151,7 @@ class Job:
             watch.handler(value.view(Array))
         if built.result is None:
             return None
-        return tf.nest.pack_sequence_as(built.result, arrays)
+        return several(tf.nest.pack_sequence_as(built.result, arrays))
 
     def check(self, args: tuple[Any, ...], built: Built) -> list[Any]:
         """Returns the arrays to feed."""

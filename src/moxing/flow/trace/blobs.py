@@ -193,6 +193,11 @@ class Blob:
         return f"{self.first.op.name}/out{f'_{index}' * bool(index)}"
 
     @property
+    def op_name(self) -> str:
+        """The name of the operation that made the blob, or of its variable, without the job's."""
+        return self.logical_blob_name.split("/")[-2]
+
+    @property
     def parallel_conf(self) -> scopes.ParallelConf:
         """The devices on which the blob was made: `device_name`, a list such as `["0:gpu:0-3"]`."""
         return (self._scope or scopes.current_scope()).parallel_conf

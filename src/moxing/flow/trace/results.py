@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
 
 import numpy as np
 
-from moxing.errors import MoxValueError
+from moxing.errors import MoxAttributeError, MoxValueError
 
 
 class Array(np.ndarray):
@@ -72,3 +73,40 @@ class Mirrored(list[Array]):
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.ndarray(), name)
+
+
+class _Several:
+    """What results of several arrays have in common: a hint for those who take them for one."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        kind = type(self).__mro__[2].__name__
+        if name.startswith("_") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+        assert isinstance(self, tuple | list | dict)
+        first = next(iter(self), 0) if isinstance(self, dict) else 0
+        raise MoxAttributeError(
+            f".{name}: the job returns a {kind} of {len(self)}, and so does its .get(). Take a"
+            f" result from the {kind} first: result[{first!r}].{name}.",
+            name=name,
+        )
+
+
+class Tuple(_Several, tuple[Any, ...]):
+    """The results of a job that returns a tuple."""
+
+
+class List(_Several, list[Any]):
+    """The results of a job that returns a list."""
+
+
+class Dict(_Several, dict[Any, Any]):
+    """The results of a job that returns a dict."""
+
+
+_SEVERAL: dict[type, Callable[[Iterable[Any]], Any]] = {tuple: Tuple, list: List, dict: Dict}
+
+
+def several(result: Any) -> Any:
+    """Returns a plain tuple, list or dict of results as a kind with hints; others as they are."""
+    kind = _SEVERAL.get(type(result))
+    return result if kind is None else kind(result)

@@ -47,6 +47,10 @@ WARMUPS: dict[str, Fields] = {
 _CLIPS: dict[str, Fields] = {"clip_by_global_norm": {"clip_norm": NEEDED, "global_norm": None}}
 _WEIGHT_DECAY: Fields = {"weight_decay_rate": NEEDED, "includes": None, "excludes": None}
 _OPTIONS = ("learning_rate_decay", "warmup_conf", "clip_conf", "weight_decay_conf")
+MODEL_UPDATE: Mapping[str, Fields] = {
+    **OPTIMIZERS,
+    **dict(zip(_OPTIONS, (DECAYS, WARMUPS, _CLIPS, _WEIGHT_DECAY), strict=True)),
+}
 
 
 def choice(where: str, given: Any, kinds: Mapping[str, Fields]) -> tuple[str, dict[str, Any]]:

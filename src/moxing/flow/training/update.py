@@ -32,6 +32,8 @@ def step_op(trace: Trace) -> tf.Operation:
             raise MoxValueError(
                 f"train job {trace.name} needs flow.config.train.{name}(...) at its beginning."
             )
+    _check_batch_size(trace)
+    trace.losses += _named_losses(trace)
     _check_losses(trace)
     key, fields = confs.optimizer(train["model_update_conf"])
     read = reads.of(trace)
@@ -93,6 +95,32 @@ def _uses(read: reads.Read) -> list[tf.Operation]:
         return []
     # Nothing outside can wait for the operations that enter TensorFlow 1's loops and branches.
     return [op for op in read.tensor.consumers() if op.type not in _ENTRIES]
+
+
+def _named_losses(trace: Trace) -> list[Blob]:
+    """The blobs that `train_conf().loss_lbn` names, as in "softmax_loss/out"."""
+    found = []
+    for name in trace.conf.train.get("loss_lbn", ()):
+        operation = str(name).partition("/")[0]
+        blobs = [blob for blob in trace.made if blob.op_name == operation]
+        if not blobs:
+            raise MoxValueError(
+                f"train_conf().loss_lbn of job {trace.name} names {name!r}, and the job has no"
+                f" operation {operation!r}. Name an operation of the job by its name=, or call"
+                " flow.losses.add_loss(blob)."
+            )
+        found.append(blobs[-1])
+    return found
+
+
+def _check_batch_size(trace: Trace) -> None:
+    batch, piece = trace.conf.train.get("batch_size"), trace.conf.values.get("piece_size")
+    if batch is not None and piece is not None and batch != piece:
+        raise MoxValueError(
+            f"job {trace.name} has the training batch_size {batch} and the piece_size {piece}, and"
+            " a step here takes one batch. Give both one value; for steps of several batches, call"
+            " flow.config.train.num_gradient_accumulation_steps(n)."
+        )
 
 
 def _check_losses(trace: Trace) -> None:
