@@ -34,6 +34,24 @@ def test_a_deconvolution_has_the_static_shape_that_was_asked_for() -> None:
         assert named.shape.as_list() == [16, 8, 8, 3]
 
 
+def test_a_resource_variable_takes_a_value_of_another_shape() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        texts = tf.Variable([], dtype=tf.string, use_resource=True)
+        more = tf.placeholder(tf.string, [None])
+        update = restored.assign(texts, tf.concat([texts, more], 0), validate_shape=False)
+        same = restored.assign(tf.Variable([1.0], use_resource=True), [2.0], validate_shape=False)
+        with pytest.raises(ValueError, match="shape"):
+            restored.assign(texts, ["a"])
+        session.run(tf.global_variables_initializer())
+        for texts_given in (["a"], ["b", "c"]):
+            last = session.run(update, {more: texts_given})
+        now = session.run(tf.identity(texts))
+        kept = session.run(same)
+
+    assert last.tolist() == now.tolist() == [b"a", b"b", b"c"]
+    assert kept == [2.0]
+
+
 def test_cuda_is_built_in_where_there_is_a_gpu() -> None:
     assert restored.is_built_with_cuda() == bool(tf.config.list_physical_devices("GPU"))
 

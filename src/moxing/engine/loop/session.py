@@ -108,7 +108,27 @@ def initializer(variables: Sequence[tf.Variable]) -> tf.Operation:
         tf.variables_initializer(list(variables)),
         tf.local_variables_initializer(),
         tf.tables_initializer(),
+        *_of_nothing(),
     )
+
+
+def _of_nothing() -> list[tf.Operation]:
+    """The initializers of variables in no collection whose first value has no elements.
+
+    TensorFlow 1.x took a variable without elements for initialized, so programs collect strings in
+    `tf.Variable([], collections=[])` and never run an initializer of that variable.
+    """
+    graph = tf.get_default_graph()
+    handles = (op for op in graph.get_operations() if op.type == "VarHandleOp")
+    empty = [op for op in handles if tf.TensorShape(op.get_attr("shape")).num_elements() == 0]
+    listed = {variable.op.name for variable in (*tf.global_variables(), *tf.local_variables())}
+    return [
+        reader
+        for op in empty
+        if op.name not in listed
+        for reader in op.outputs[0].consumers()
+        if reader.type == "AssignVariableOp" and reader.name == f"{op.name}/Assign"
+    ]
 
 
 def _config(job: Job, graph: tf.Graph, team: Solo) -> tf.ConfigProto:

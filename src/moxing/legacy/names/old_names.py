@@ -126,6 +126,7 @@ GFILE = Spec(roots=(f"{_V1}.gfile",), names=_GFILES)
 PLATFORM_GFILE = Spec(roots=("tensorflow.python.platform.gfile",), names=_GFILES)
 
 RENAMED = {
+    "assign": f"{_RESTORED}:assign",
     **{name: f"{_V1}:{path}" for name, path in _SAME.items()},
     **{name: f"{_OLD}:{name}" for name in _OWN},
     "gfile": GFILE,

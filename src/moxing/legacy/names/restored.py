@@ -11,6 +11,29 @@ from tensorflow.python.tools import freeze_graph as freezing
 from moxing.engine.graph import devices
 
 
+def assign(
+    ref: Any,
+    value: Any,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """`tf.assign`, which gives a resource variable a value of another shape if it is told to.
+
+    TensorFlow 2.x ignores `validate_shape=False` for resource variables of a fixed shape, so that
+    programs could not collect values in a variable that begins without elements.
+    """
+    if validate_shape is False and hasattr(ref, "handle") and not tf.executing_eagerly():
+        value = tf.convert_to_tensor(value, dtype=ref.dtype.base_dtype)
+        if not value.shape.is_fully_defined() or value.shape != ref.shape:
+            assigned = tf.raw_ops.AssignVariableOp(
+                resource=ref.handle, value=value, validate_shape=False, name=name
+            )
+            with tf.control_dependencies([assigned]):
+                return tf.raw_ops.ReadVariableOp(resource=ref.handle, dtype=value.dtype)
+    return tf.assign(ref, value, validate_shape, use_locking, name)
+
+
 def conv2d_transpose(
     value: Any = None, filter: Any = None, output_shape: Any = None, *args: Any, **kwargs: Any
 ) -> Any:
