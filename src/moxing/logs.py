@@ -94,6 +94,15 @@ def _happened(event: str) -> None:
             reset_logger()
 
 
+def show_infos() -> None:
+    """Shows TensorFlow's log lines from INFO on, as `tf.app.run` of TensorFlow 1.15 does.
+
+    A level that the program has set stays, and MOX_SILENT_MODE=1 shows warnings and errors alone.
+    """
+    if TENSORFLOW.level == logging.NOTSET and os.environ.get("MOX_SILENT_MODE") != "1":
+        TENSORFLOW.setLevel(logging.INFO)
+
+
 def warn(message: str, *values: object) -> None:
     """Logs a warning by the root logger, in openmox's format if logging is not set up yet."""
     root = logging.getLogger()

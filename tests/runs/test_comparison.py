@@ -26,6 +26,29 @@ def test_only_settings_that_differ_are_shown(tmp_path: Path) -> None:
     assert "--num_gpus" not in comparison.page(runs)
 
 
+def test_flags_of_the_programs_own_are_settings(tmp_path: Path) -> None:
+    for name, rate in (("a", 0.1), ("b", 0.2)):
+        folder = write(tmp_path / name, {0: 3.0})
+        facts = json.loads((folder / "run.json").read_text())
+        facts["program"] = {"script": "train.py", "flags": {"rate": rate, "size": 3}}
+        (folder / "run.json").write_text(json.dumps(facts))
+
+    runs = found.find([str(tmp_path)])
+
+    assert comparison.different(runs) == {"--rate": [0.1, 0.2]}
+
+
+@pytest.mark.parametrize("program", [None, 7, [], "x", {"flags": 7}, {"flags": None}], ids=repr)
+def test_records_with_other_programs_are_read(tmp_path: Path, program: object) -> None:
+    folder = write(tmp_path / "a", {0: 3.0})
+    facts = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**facts, "program": program}))
+
+    (run,) = found.find([str(tmp_path)])
+
+    assert run.settings == facts["job"]
+
+
 def test_curves_of_a_value_share_a_chart(tmp_path: Path) -> None:
     page = comparison.page(_two(tmp_path))
 

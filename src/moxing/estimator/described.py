@@ -14,6 +14,7 @@ from moxing.estimator.config import RunConfig
 from moxing.estimator.modeling import functions
 from moxing.estimator.running import checkpoints
 from moxing.estimator.running.best import BestOfEvaluations
+from moxing.flags import rehearsal
 from moxing.framework.file import urls
 from moxing.logs import TENSORFLOW
 
@@ -39,7 +40,8 @@ class Described:
             )
         config = config or RunConfig()
         directory = _directory(model_dir, config.model_dir)
-        self._config = config.replace(model_dir=directory)
+        self._given_dir = directory
+        self._config = config.replace(model_dir=rehearsal.folder_for(directory))
         self._params = copy.deepcopy(_plain(params))
         self._model_fn = model_fn
         self._warm_start_settings = warm_start.checked(warm_start_from)
@@ -101,6 +103,15 @@ class Described:
     def latest_unsaid(self) -> str | None:
         """Returns `latest_checkpoint` without its warning of damaged ones, which the run says."""
         return checkpoints.newest(self.model_dir, quiet=True)
+
+    def earlier_checkpoint(self) -> str | None:
+        """Returns the newest checkpoint of the program's model_dir, if a dry run stands in for it.
+
+        A dry run that does not train evaluates, predicts with and exports this checkpoint.
+        """
+        if self.model_dir == self._given_dir:
+            return None
+        return checkpoints.newest(self._given_dir, quiet=True)
 
     def eval_dir(self, name: str | None = None) -> str:
         """Returns the directory of an evaluation's summaries."""

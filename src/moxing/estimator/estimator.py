@@ -9,8 +9,8 @@ import tensorflow.compat.v1 as tf
 
 from moxing.cluster.cluster import EVALUATOR
 from moxing.engine.graph import graph_keras
+from moxing.engine.job.job import Job
 from moxing.engine.remote.at_hand import at_hand
-from moxing.engine.run import execution
 from moxing.errors import (
     MoxNotSupportedError,
     MoxValueError,
@@ -30,6 +30,7 @@ from moxing.estimator.running import (
 from moxing.estimator.running.steps import counted_from_here
 from moxing.estimator.serving import exporting
 from moxing.estimator.specs import check_hooks, check_listeners, check_steps
+from moxing.flags import rehearsal
 from moxing.framework.file import urls
 from moxing.logs import TENSORFLOW
 
@@ -86,18 +87,15 @@ class Estimator(Described):
         if cluster is not None and cluster.job == EVALUATOR:
             TENSORFLOW.info("%s leaves the training to the workers.", cluster.task)
             return self
-        job = jobs.training(
-            self,
-            input_fn,
-            max_steps,
-            check_hooks("Estimator.train", hooks),
-            check_listeners("Estimator.train", saving_listeners),
-            again=True,
-        )
-        if steps is not None:
-            job = counted_from_here(job, steps, self._step)
+        own = check_hooks("Estimator.train", hooks)
+        listeners = check_listeners("Estimator.train", saving_listeners)
+
+        def job() -> Job:
+            made = jobs.training(self, input_fn, max_steps, own, listeners, again=True)
+            return made if steps is None else counted_from_here(made, steps, self._step)
+
         with sharing.training(), graph_keras.shown():
-            execution.execute(job)
+            rehearsal.execute(job)
         return self
 
     def evaluate(
@@ -201,7 +199,7 @@ class Estimator(Described):
             )
         return exporting.export(
             self,
-            urls.text(export_dir_base),
+            rehearsal.folder_for(urls.text(export_dir_base)),
             serving_input_receiver_fn,
             self._checkpoint(checkpoint_path),
             dict(assets_extra or {}),
@@ -252,8 +250,9 @@ class Estimator(Described):
     def _start(self, path: Any, quiet: bool = False) -> str | None:
         """Returns `path`, or the newest checkpoint, or the warm-start one; None: there is none."""
         if path is not None:
-            return urls.text(path)
-        return (self.latest_unsaid() if quiet else self.latest_checkpoint()) or self.warm_start
+            return rehearsal.checkpoint_for(urls.text(path))
+        newest = self.latest_unsaid() if quiet else self.latest_checkpoint()
+        return newest or self.earlier_checkpoint() or self.warm_start
 
     def _checkpoint(self, path: Any) -> str:
         """Returns the checkpoint to read: `path`, or the newest one, or the warm-start one.

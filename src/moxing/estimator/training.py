@@ -13,7 +13,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.cluster.cluster import EVALUATOR
 from moxing.engine.graph import graph_keras
-from moxing.engine.run import execution
+from moxing.engine.job.job import Job
 from moxing.errors import MoxTypeError, shown
 from moxing.estimator.estimator import Estimator
 from moxing.estimator.evaluator import Patience, follow
@@ -22,6 +22,7 @@ from moxing.estimator.running import checkpoints, jobs, runtime, sharing
 from moxing.estimator.running.evaluations import evaluate
 from moxing.estimator.running.steps import total
 from moxing.estimator.specs import EvalSpec, TrainSpec
+from moxing.flags import rehearsal
 from moxing.logs import TENSORFLOW
 
 _SIGNALED = 128  # A process that a signal ends exits with this plus the signal's number.
@@ -69,16 +70,20 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
         return values, exports.last(values)
     evaluates = (cluster is None or cluster.is_chief) and not _has_evaluator()
     evaluations = _Evaluations(estimator, eval_spec, exports)
-    job = jobs.training(
-        estimator,
-        train_spec.input_fn,
-        train_spec.max_steps,
-        train_spec.hooks,
-        (*train_spec.saving_listeners, *((evaluations,) if evaluates else ())),
-        again=False,
-    )
+    listeners = (*train_spec.saving_listeners, *((evaluations,) if evaluates else ()))
+
+    def job() -> Job:
+        return jobs.training(
+            estimator,
+            train_spec.input_fn,
+            train_spec.max_steps,
+            train_spec.hooks,
+            listeners,
+            again=False,
+        )
+
     with sharing.training(), graph_keras.shown():
-        execution.execute(job)
+        rehearsal.execute(job)
     if not evaluates:
         return None, []
     values = evaluations.last()

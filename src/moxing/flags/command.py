@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from moxing.flags import program_flags
 from moxing.framework.secret_names import has_credentials, is_secret
 
 
@@ -15,12 +16,14 @@ def recorded() -> dict[str, Any]:
 
     Returns:
         `script`, the program's path; or `module`, its dotted name; `directory`, the current folder;
-        `arguments`; and `left_out`, the names of arguments that look like secrets.
+        `arguments`; `flags`, the values of the program's own flags, also those at their defaults;
+        and `left_out`, the names of arguments that look like secrets.
     """
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     arguments, left_out = _without_secrets(sys.argv[1:])
     named = {"module": spec.name} if spec is not None else {"script": _path(sys.argv[:1])}
     found: dict[str, Any] = {**named, "directory": os.getcwd(), "arguments": arguments}
+    found["flags"] = program_flags.effective()
     return {**found, "left_out": left_out} if left_out else found
 
 

@@ -44,6 +44,21 @@ def without_done(given: Any, directory: str | None) -> tuple[list[Any], str | No
     return [callback for callback in given if _name(callback) not in done], directory
 
 
+def without_writers(given: Any) -> tuple[list[Any], list[str]]:
+    """Takes out Keras' own callbacks that write files, for a run that leaves none.
+
+    Args:
+        given: the `callbacks` argument of `fit`: a callback or a list of callbacks.
+
+    Returns:
+        The other callbacks, and the names of those that were taken out.
+    """
+    given = list(given) if isinstance(given, list | tuple) else [given] if given else []
+    writers = (*_WRITERS, "BackupAndRestore")
+    kept = [callback for callback in given if _name(callback) not in writers]
+    return kept, [_name(callback) for callback in given if _name(callback) in writers]
+
+
 def _name(callback: Any) -> str:
     """Returns the name of a callback's class; that of Keras' own classes alone counts."""
     kind = type(callback)

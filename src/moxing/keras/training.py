@@ -21,13 +21,14 @@ from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.job.updating import Updating
 from moxing.engine.run import in_cell
 from moxing.errors import MoxNotSupportedError
-from moxing.flags import hello, recording, rehearsal, saving
+from moxing.flags import command, hello, recording, rehearsal, saving
 from moxing.flags.updating import updating
 from moxing.keras import (
     arguments,
     as_keras,
     checks,
     data,
+    dry_run,
     evaluation,
     foreign,
     generated,
@@ -153,9 +154,11 @@ def fit(
         SystemExit: 143 after SIGTERM, 130 after Ctrl-C; the current step is saved first. 0 in an
             evaluator process, and in a parameter server at its end.
     """
+    call = dict(locals())
     logs.use()
     hello.say_hello()
-    rehearsal.refuse("moxing.keras.fit", "pass steps=1 and no output_dir")
+    if rehearsal.wanted() and not dry_run.under_way():
+        return dry_run.rehearse(fit, call)
     checks.require_eager()
     family = families.of(model)
     families.check_backend(family)
@@ -211,6 +214,8 @@ def fit(
         log_dir=directory,
         logging=Logging(
             arguments.count("log_every", log_every) or 1,
+            settings=recording.settings(),
+            program=command.recorded(),
             names=arguments.option_names(epochs, steps),
             also=recording.also(),
             loggers=recording.loggers(),
@@ -225,7 +230,7 @@ def fit(
         placement=Placement(group, on_servers=parameter_server and cluster is not None),
     )
     with misfit.told_in_steps("train_data", given.element, model):
-        result = in_cell.execute(job)
+        result = dry_run.execute(job) if dry_run.under_way() else in_cell.execute(job)
     if generated.is_generated(train_data) and not stopped(model):
         _warn_of_early_end(result.global_step, max_steps)
     if not result.steps and not pauses.ended:

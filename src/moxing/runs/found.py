@@ -39,7 +39,8 @@ class Run:
     Attributes:
         path: its folder, below the folder that was asked for.
         history: the measured values.
-        settings: its job's fields and its flags, by name; empty before the first end of a run.
+        settings: its job's fields and its flags, the program's too, by name; empty before the first
+            end of a run.
         outcome: how its last training ended, as `run.json` says: `end`, `error`, `started`,
             `ended`, `last_step`, `seconds`.
         locked: whether a process of this machine trains in the folder now.
@@ -145,9 +146,16 @@ def read(path: str) -> Run:
             f"{path} holds no records of a run: neither {METRICS} nor {RUN}. Give the log_dir of a"
             " run; `mox runs FOLDER` lists the runs below a folder."
         )
-    settings = {**facts.get("job", {}), **facts.get("flags", {})}
+    settings = {**facts.get("job", {}), **_flags_of_program(facts), **facts.get("flags", {})}
     history = of_lines((content or b"").splitlines(keepends=True))
     return Run(path, history, settings, facts.get("outcome", {}), _is_locked(path))
+
+
+def _flags_of_program(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the program's own flags, by name with dashes; none of an earlier record."""
+    program = facts.get("program")
+    values = program.get("flags") if isinstance(program, dict) else None
+    return {f"--{name}": v for name, v in values.items()} if isinstance(values, dict) else {}
 
 
 def _folders(root: str, until: float) -> Iterator[str]:

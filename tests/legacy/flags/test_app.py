@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import types
 from typing import Any
@@ -104,3 +105,22 @@ def test_flags_of_a_main_that_parses_itself_are_not_ignored(
     assert [record.getMessage() for record in caplog.records] == [
         "ignored flags that the script does not define: --fooo"
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "silent", "shown"),
+    [(logging.NOTSET, "", logging.INFO), (logging.NOTSET, "1", 0), (logging.ERROR, "", 40)],
+)
+def test_log_lines_are_shown_from_info_on_as_in_1_15(
+    run: Any, monkeypatch: pytest.MonkeyPatch, before: int, silent: str, shown: int
+) -> None:
+    logger = logging.getLogger("tensorflow")
+    monkeypatch.setenv("MOX_SILENT_MODE", silent)
+    old = logger.level
+    logger.setLevel(before)
+    try:
+        with pytest.raises(SystemExit):
+            run(lambda argv: None)
+        assert logger.level == shown
+    finally:
+        logger.setLevel(old)

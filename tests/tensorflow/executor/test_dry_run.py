@@ -15,9 +15,9 @@ from moxing import flags
 from moxing.cluster.cluster import Cluster
 from moxing.engine.job.job import TRAIN, Data, Job, Model
 from moxing.engine.job.placement import Placement, ProcessGroup
+from moxing.engine.run import rehearsed
 from moxing.errors import MoxNotSupportedError, MoxRuntimeError
 from moxing.flags import rehearsal
-from moxing.tensorflow.executor import dry_run
 
 Run = Callable[..., Any]
 Said = Callable[..., list[str]]
@@ -110,16 +110,17 @@ def test_a_cluster_is_refused() -> None:
     group = ProcessGroup(Cluster(("a:1", "b:1")))
     job = Job(TRAIN, Data(lambda _: None), lambda *_: Model(), placement=Placement(group))
     with pytest.raises(MoxNotSupportedError, match="--dry_run is for one process"):
-        dry_run.rehearse(job)
+        rehearsed.rehearse(lambda: job)
 
 
-def test_other_faces_refuse_it() -> None:
-    with pytest.raises(MoxNotSupportedError, match=r"not for moxing\.keras\.fit: pass steps=1"):
-        rehearsal.refuse("moxing.keras.fit", "pass steps=1")
+def test_searches_refuse_it() -> None:
+    with pytest.raises(MoxNotSupportedError, match=r"not for mox\.auto\.search: pass a small"):
+        rehearsal.refuse("mox.auto.search", "pass a small total_steps")
 
 
 def test_a_program_that_never_runs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearsal, "_read", [])
+    monkeypatch.setattr(rehearsal, "_programs", [])
     assert rehearsal.unread()
     assert rehearsal.wanted()
     assert not rehearsal.unread()

@@ -14,9 +14,9 @@ from moxing.engine.graph import graph_keras
 from moxing.engine.remote.path_alias import local_path
 from moxing.engine.reporting.records import recorder as recorders
 from moxing.engine.reporting.summaries import Merged, SummaryWriter
-from moxing.engine.run import execution
 from moxing.estimator.described import Described
 from moxing.estimator.running import checkpoints, jobs
+from moxing.flags import rehearsal
 from moxing.framework import file
 from moxing.logs import TENSORFLOW
 
@@ -37,7 +37,7 @@ def evaluate(
         # The log_dir puts the run into the metrics and the report of the model's directory.
         job = dataclasses.replace(job.starting_from(None), log_dir=estimator.model_dir)
     with graph_keras.shown():
-        done = execution.execute(job)
+        done = rehearsal.execute(lambda: job)
     step = done.global_step or checkpoints.step(checkpoint_path)
     values = {"loss": done.metrics["loss"], **results}
     shown = {key: value for key, value in sorted(values.items()) if _is_number(value)}

@@ -13,9 +13,9 @@ from typing import Any
 from moxing import signals
 from moxing.engine.graph import graph_keras
 from moxing.engine.job.job import Job, Outputs
-from moxing.engine.run import execution
 from moxing.errors import MoxValueError
 from moxing.estimator.running.jobs import SINGLE
+from moxing.flags import rehearsal
 
 _TURN = 0.1
 _END_SECONDS = 15.0  # Time for the current step to end after the caller closes the iterator.
@@ -55,10 +55,12 @@ def predictions(job: Job, single_examples: bool) -> Iterator[Any]:
         if closed.is_set():
             raise _Closed
 
+    shown = dataclasses.replace(job, outputs=Outputs(output_fn, 1))
+
     def work() -> None:
         try:
             with graph_keras.shown():
-                execution.execute(dataclasses.replace(job, outputs=Outputs(output_fn, 1)))
+                rehearsal.execute(lambda: shown)
         except _Closed:
             pass
         except BaseException as error:

@@ -25,7 +25,7 @@ from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.errors import MoxNotSupportedError
 from moxing.estimator.config import NEVER_HOURS
 from moxing.estimator.strategies import asked_devices
-from moxing.flags import command, hello, recording, rehearsal, saving
+from moxing.flags import command, hello, recording, saving
 from moxing.flags.placement import placement
 from moxing.flags.updating import updating
 
@@ -47,7 +47,6 @@ def begin() -> None:
     flags.read_command_line()
     flags.check_supported()
     saving.best()
-    rehearsal.refuse("Estimators", "call train(input_fn, steps=1) with a model_dir of its own")
     for name in _SCALES:
         if name in flags.given():
             raise MoxNotSupportedError(

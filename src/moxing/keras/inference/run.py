@@ -13,7 +13,7 @@ from moxing.engine.job.job import PREDICT, Data, Job, Logging, Outputs, Restorin
 from moxing.engine.job.placement import Placement, ProcessGroup
 from moxing.engine.run import in_cell
 from moxing.flags import hello, rehearsal
-from moxing.keras import arguments, checks, evaluation, misfit, place
+from moxing.keras import arguments, checks, dry_run, evaluation, misfit, place
 from moxing.keras.building import families
 from moxing.keras.building.families import Family
 from moxing.keras.building.variables import to_keras
@@ -68,7 +68,6 @@ def begin(name: str, model: Any) -> Family:
     face = f"moxing.keras.{name}"
     logs.use()
     hello.say_hello()
-    rehearsal.refuse(face, "pass steps=1")
     checks.require_eager(face)
     family = families.of(model, face)
     families.check_backend(family)
@@ -107,7 +106,7 @@ class Pass:
     """
 
     def __init__(self, name: str, family: Family, model: Any, reading: Reading) -> None:
-        limit = arguments.count("steps", reading.steps, name)
+        limit = 1 if rehearsal.wanted() else arguments.count("steps", reading.steps, name)
         batch_size = arguments.count("batch_size", reading.batch_size, name)
         given = evaluation.read(reading.x, batch_size, limit, _DATA, "steps=")
         assert given is not None
@@ -152,4 +151,4 @@ class Pass:
             outputs=Outputs(take, 1 if take is not None else 0),
         )
         with misfit.told_in_steps(_DATA, self._given.element, self._model):
-            return in_cell.execute(job)
+            return dry_run.one_batch(job) if rehearsal.wanted() else in_cell.execute(job)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from moxing import logs
 from moxing.errors import MoxAttributeError
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.flags.tolerant_flags import TolerantFlags
@@ -45,6 +46,7 @@ def runner(flags: TolerantFlags, command_line: CommandLine) -> Callable[..., NoR
         # as it does, or before the first run of a session.
         if _PARSERS.isdisjoint(getattr(main, "__globals__", ())):
             command_line.check_unknown()
+        logs.show_infos()
         result = main(rest)
         # Any other result, such as that of mox.run, would count as a failure.
         sys.exit(result if isinstance(result, int | str) else None)

@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from moxing.flags import program_flags
 from moxing.legacy.flags.command_line import CommandLine, flags_in, is_flag
 
 _FALSE = frozenset(("false", "0", "no", "f", "n"))
@@ -28,9 +29,12 @@ def install(command_line: CommandLine, is_users: Callable[[types.FrameType], boo
     real_parse = argparse.ArgumentParser.parse_args
 
     def parse_known_args(self: Any, args: Any = None, namespace: Any = None) -> Any:
-        if args is None or list(args) == sys.argv[1:]:
+        of_program = args is None or list(args) == sys.argv[1:]
+        if args is None or of_program:
             args = _put_back(self, sys.argv[1:], command_line)
         values, extras = real_known(self, args, namespace)
+        if of_program:
+            program_flags.note_parsed(vars(values))
         _record(self, args, extras, command_line)
         return values, extras
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from moxing import flags, logs
 from moxing.errors import MoxValueError, near_matches
-from moxing.flags import origins
+from moxing.flags import origins, rehearsal
 
 # Platforms append these flags even if a program does not define them, so they are not misspellings
 # of flags with similar names.
@@ -71,6 +71,8 @@ class CommandLine:
         """
         names = set(names)
         self._defined.update(names)
+        if "dry_run" in names:
+            rehearsal.define_in_program()
         if "job_name" in names & set(self.given) and not self.given.keys() & _HOSTS:
             flags.set_flag("job_name", "")
 

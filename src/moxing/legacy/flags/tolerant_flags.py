@@ -10,7 +10,7 @@ from typing import Any
 from absl import flags as absl_flags
 
 from moxing.errors import MoxAttributeError, MoxValueError, near_matches
-from moxing.flags import origins
+from moxing.flags import origins, program_flags
 from moxing.legacy.flags import all_flags, flag_tokens
 from moxing.legacy.flags.command_line import CommandLine
 
@@ -67,6 +67,7 @@ class TolerantFlags(absl_flags.FlagValues):
             self.__delattr__(name)
         super().__setitem__(name, flag)
         self._own[name] = _place()
+        program_flags.note_defined(name, self)
         self._command_line.define((name,))
         self._command_line.tolerate(self._knows)
         if name in self._command_line.offered:

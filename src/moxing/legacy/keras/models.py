@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from moxing.legacy.keras import metric_functions
+from moxing.legacy.sessions import first
 
 _PARTS = {"input": "inputs", "output": "outputs"}
 _FIT = {"nb_epoch": "epochs"}
@@ -45,6 +46,8 @@ def install() -> None:
         _restore_attributes(layer)
     for kind in (training.Model, training_v1.Model):
         _rename(kind, "fit", _FIT)
+        for name in ("fit", "fit_generator"):
+            first.before(kind, name, functools.partial(first.refuse, f"Model.{name}"))
         for name in _OF_GENERATORS:
             _count_batches(kind, name)
     # A functional model is made by two calls with the same arguments.

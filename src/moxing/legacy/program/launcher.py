@@ -118,8 +118,8 @@ def _say_unread() -> None:
 
     if rehearsal.unread():
         complaints.say(
-            "warning: --dry_run is for mox.run, which this program did not call: openmox shortened"
-            " none of its steps."
+            "warning: --dry_run is for mox.run, Estimators and moxing.keras.fit, which this program"
+            " did not call: openmox shortened none of its steps."
         )
 
 

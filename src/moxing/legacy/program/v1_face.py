@@ -38,7 +38,7 @@ def show_v1_face(
         from moxing.engine.graph.rewrites import convolution_gradients, fused_sums
         from moxing.legacy.face import catalog, marks
         from moxing.legacy.python2 import unconverted
-        from moxing.legacy.sessions import closing, layouts, lenient, old_graphs, slots
+        from moxing.legacy.sessions import closing, first, layouts, lenient, old_graphs, slots
 
     marks.leave_out()
     quiet.install()
@@ -58,6 +58,7 @@ def show_v1_face(
             layouts.install()
             slots.install()
             unconverted.install()
+            first.install()
     # This import warns when the program passes a URL to Python's own functions.
     importlib.import_module("moxing.framework.file")
     if found.eager:

@@ -18,6 +18,7 @@ from moxing.engine.export import KINDS, check_installed
 from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
 from moxing.framework.file import urls
 from moxing.framework.file.configuration import settings
+from moxing.tensorflow.executor import instead
 from moxing.tensorflow.executor.keys import ExportKeys, ModeKeys
 
 MODES = (ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT)
@@ -39,9 +40,9 @@ def check_no_others(function: Callable[..., Any], others: Mapping[str, Any]) -> 
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD
     ]
     for name in others:
+        advice = instead.of(name) or near_matches(name, legal)
         raise MoxTypeError(
-            f"mox.{function.__name__} has no argument {name!r}.{near_matches(name, legal)} It has:"
-            f" {', '.join(legal)}."
+            f"mox.{function.__name__} has no argument {name!r}.{advice} It has: {', '.join(legal)}."
         )
 
 

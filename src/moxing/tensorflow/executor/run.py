@@ -26,6 +26,7 @@ from moxing.engine.job.job import (
 )
 from moxing.engine.job.placement import Placement
 from moxing.engine.run import in_cell as engine
+from moxing.engine.run import rehearsed
 from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError
 from moxing.flags import command, hello, idle, recording, rehearsal, saving
 from moxing.flags.placement import placement
@@ -34,7 +35,6 @@ from moxing.tensorflow.executor import (
     arguments,
     cache,
     compression,
-    dry_run,
     export_only,
     label_file,
     meeting,
@@ -190,7 +190,7 @@ def run(
         with graph_keras.shown():
             export_only.end_with_export(job, wanted)
     with graph_keras.shown():
-        return dry_run.rehearse(job) if dry else engine.execute(job)
+        return rehearsed.rehearse(lambda: job) if dry else engine.execute(job)
 
 
 def _optimizers(

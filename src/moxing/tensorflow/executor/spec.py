@@ -12,6 +12,7 @@ import tensorflow.compat.v1 as tf
 
 from moxing.engine.graph.structure import describe_tensor, is_variable
 from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
+from moxing.tensorflow.executor import instead
 from moxing.tensorflow.executor.hooks import AggregativeSessionRunHook
 
 # TensorFlow Serving reads versions as int64 numbers.
@@ -99,9 +100,9 @@ class ModelSpec:
         if "output_dict" in others:
             output_info = _renamed("output_dict", "output_info", others, output_info)
         for name in others:
+            advice = instead.in_spec(name) or near_matches(name, _FIELDS)
             raise MoxTypeError(
-                f"ModelSpec has no argument {name!r}.{near_matches(name, _FIELDS)} It has:"
-                f" {', '.join(_FIELDS)}."
+                f"ModelSpec has no argument {name!r}.{advice} It has: {', '.join(_FIELDS)}."
             )
         self.losses = _losses(loss)
         self.several_losses = isinstance(loss, list | tuple)

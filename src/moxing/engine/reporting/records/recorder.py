@@ -53,7 +53,7 @@ class Recorder:
         """
         job = self._job
         if job.training and job.logging.loggers:
-            facts = {**run_facts.describe(job), **run_facts.settings(job)}
+            facts = run_facts.configuration(job)
             named = None if job.log_dir is None else path_alias.named(job.log_dir)
             self._trackers = opening.opened(job.logging.loggers, named, facts)
 
@@ -67,8 +67,7 @@ class Recorder:
         self._touched = True
         self._journal.start(step if self._job.training else None)
         if self._summaries is not None:
-            described = {**run_facts.describe(self._job), **run_facts.settings(self._job)}
-            self._summaries.text(step, "job", _markdown(described))
+            self._summaries.text(step, "job", _markdown(run_facts.configuration(self._job)))
 
     def logged(
         self, progress: Any, steps_per_second: float, samples_per_second: float | None

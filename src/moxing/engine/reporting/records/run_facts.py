@@ -87,6 +87,13 @@ def settings(job: Job) -> dict[str, Any]:
     return {name: harmless(value) for name, value in job.logging.settings.items()}
 
 
+def configuration(job: Job) -> dict[str, Any]:
+    """Returns the fields, the flags of the run, and those of the program, for trackers."""
+    own = job.logging.program.get("flags", {})
+    named = {f"--{name}": harmless(value) for name, value in own.items()}
+    return {**describe(job), **named, **settings(job)}
+
+
 def environment() -> dict[str, Any]:
     """Returns versions and devices, but neither the machine's nor the user's name."""
     found = {

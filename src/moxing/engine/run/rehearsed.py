@@ -1,4 +1,4 @@
-"""`--dry_run`: each `mox.run` of a program makes one or two steps, in a folder that is removed.
+"""Rehearses jobs for `--dry_run`: one or two steps, in a scratch folder that is removed.
 
 A training makes one step and saves it. A second run of the same job restores this checkpoint, makes
 one more step and exports. An evaluation or a prediction takes one batch.
@@ -6,11 +6,12 @@ one more step and exports. An evaluation or a prediction takes one batch.
 
 from __future__ import annotations
 
+import glob
 import os
 import resource
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -22,20 +23,22 @@ from moxing.engine.wording import report
 from moxing.errors import MoxNotSupportedError
 from moxing.framework import file
 from moxing.logs import TENSORFLOW
-from moxing.tensorflow.executor.callables import presented_as
 
 _KIB: Final = 1024
 # The scratch folder of this process, and the folder in it that stands for each log_dir. All runs of
 # a program share them, so that a run finds files of earlier runs; all are removed when Python ends.
 _folder: list[tempfile.TemporaryDirectory[str]] = []
 _stand_ins: dict[str, str] = {}
+# The folders of the program as it names them, by the scratch folders that stand for them.
+_named_by_program: dict[str, str] = {}
 
 
-def rehearse(job: Job) -> Result:
+def rehearse(make: Callable[[], Job]) -> Result:
     """Makes one step of a job, and of a training a second step from the first step's checkpoint.
 
     Args:
-        job: the job that would run; nothing is written to its log_dir.
+        make: returns the job that would run, at each call for one run; nothing is written to its
+            log_dir.
 
     Returns:
         The result of the last step.
@@ -44,34 +47,73 @@ def rehearse(job: Job) -> Result:
         MoxNotSupportedError: the job is for several processes.
         MoxError: a part of the job can't be run.
     """
+    job = make()
     if not job.group.alone:
         raise MoxNotSupportedError(
             "--dry_run is for one process. Try the program without --worker_hosts, --ps_hosts and"
             " the platform's variables for a cluster first."
         )
-    where = job.log_dir
     short = _in_scratch(_shortened(job))
     if not job.training:
         result, first = _one_step(short)
         first.say_inputs()
         first.say_memory()
-        _say(job, ["one batch", *_exported(result)], where)
+        say_passed(job, ["one batch", *_exported(result)])
         return result
     result, first = _one_step(replace(short, export=Export()))
     first.say_inputs()
-    if result.checkpoint:
-        TENSORFLOW.info("Dry run: the checkpoint takes %s.", report.size(_size(result.checkpoint)))
-    result, _ = _one_step(short)
+    say_checkpoint(result)
+    result, _ = _one_step(_in_scratch(_shortened(make())))
     first.say_memory()
     again = ["restored", "trained one more step"] if result.steps else ["found again"]
     done = ["trained one step", "saved", *again, *_exported(result)]
-    _say(job, done, where)
+    say_passed(job, done)
     return result
 
 
-def _one_step(job: Job) -> tuple[Result, _First]:
+def stand_in(log_dir: str | None) -> str:
+    """Returns the scratch folder that stands for a folder of the program, the same at each call.
+
+    Args:
+        log_dir: a folder or URL, which a scratch folder stands for itself; None: a new folder.
+    """
+    if not _folder:
+        _folder.append(tempfile.TemporaryDirectory(prefix="mox-dry-run-"))
+    if log_dir is not None and _is_scratch(log_dir):
+        return log_dir
+    path = os.path.join(_folder[0].name, str(len(_stand_ins)))
+    found = _stand_ins.setdefault(path if log_dir is None else _key(log_dir), path)
+    os.makedirs(found, exist_ok=True)
+    if log_dir is not None:
+        _named_by_program.setdefault(found, log_dir)
+    return found
+
+
+def real(log_dir: str) -> str | None:
+    """Returns the folder of the program for which a scratch folder stands; None: for no folder."""
+    return _named_by_program.get(log_dir)
+
+
+def checkpoint_for(path: str) -> str:
+    """Returns the newest checkpoint of a dry training for a checkpoint of the same folder.
+
+    Args:
+        path: a checkpoint, or a folder of checkpoints, that the program names.
+
+    Returns:
+        The checkpoint; `path` itself where this process has not trained in the folder.
+    """
+    found = _stand_in_around(path)
+    return (tf.train.latest_checkpoint(found) or path) if found else path
+
+
+def _is_scratch(path: str) -> bool:
+    return any(os.path.abspath(path).startswith(folder.name + os.sep) for folder in _folder)
+
+
+def _one_step(job: Job) -> tuple[Result, First]:
     """Runs a job until its first step is done; returns its result and what its model was given."""
-    first = _First(job)
+    first = First(job)
     return execution.execute(replace(job, model_fn=first.model_fn)), first
 
 
@@ -94,43 +136,51 @@ def _in_scratch(job: Job) -> Job:
     was no such training, from the newest checkpoint of the real log_dir.
     """
     own, start = job.log_dir, job.restoring.checkpoint_path
-    fresh = own is not None and _key(own) not in _stand_ins
+    fresh = own is not None and _key(own) not in _stand_ins and not _is_scratch(own)
     if start is not None:
         start = _stand_in_around(start) or start
     elif own is not None and fresh and not job.training:
         start = own
-    moved = replace(job.starting_from(start), log_dir=_stand_in(own))
-    os.makedirs(str(moved.log_dir), exist_ok=True)
-    return moved
-
-
-def _stand_in(log_dir: str | None) -> str:
-    if not _folder:
-        _folder.append(tempfile.TemporaryDirectory(prefix="mox-dry-run-"))
-    path = os.path.join(_folder[0].name, str(len(_stand_ins)))
-    return _stand_ins.setdefault(path if log_dir is None else _key(log_dir), path)
+    return replace(job.starting_from(start), log_dir=stand_in(own))
 
 
 def _stand_in_around(path: str) -> str | None:
-    """Returns the folder that stands for log_dir; `path` is log_dir or a checkpoint in it."""
-    return _stand_ins.get(_key(path)) or _stand_ins.get(_key(os.path.dirname(path)))
+    """Returns the folder that stands for log_dir; `path` is log_dir or a checkpoint in it.
+
+    A folder in which this process has not trained does not stand for the checkpoints of log_dir.
+    """
+    found = _stand_ins.get(_key(path)) or _stand_ins.get(_key(os.path.dirname(path)))
+    return found if found and glob.glob(f"{glob.escape(found)}/*.index") else None
 
 
 def _key(path: str) -> str:
     return path.rstrip("/") if file.is_remote(path) else os.path.abspath(path)
 
 
-class _First:
-    """Stops a job after its first step, and keeps the shapes of the inputs of its first model."""
+class First:
+    """Keeps the shapes of the inputs of a job's first model, and may stop the job after a step.
 
-    def __init__(self, job: Job) -> None:
-        self._mode, self._build = job.mode, job.model_fn
+    Args:
+        job: the job that will run, with the model function of this object.
+        stops: whether the job ends after its first step.
+
+    Attributes:
+        model_fn: the job's model function, with a hook that reads the shapes.
+    """
+
+    def __init__(self, job: Job, stops: bool = True) -> None:
+        self._mode, self._build, self._stops = job.mode, job.model_fn, stops
         self._inputs: dict[str, Any] | None = None
         self._parameters: list[tf.Variable] = []
         self._shapes: dict[str, Any] = {}
-        self.model_fn: Callable[[Any, str], Model] = presented_as(
-            job.model_fn, lambda inputs, mode: self._call(inputs, mode)
-        )
+        self.model_fn: Callable[[Any, str], Model] = self._presented(job.model_fn)
+
+    def _presented(self, original: Any) -> Any:
+        def model_fn(inputs: Any, mode: str) -> Model:
+            return self._call(inputs, mode)
+
+        model_fn.__wrapped__ = original  # type: ignore[attr-defined]
+        return model_fn
 
     def _call(self, inputs: Any, mode: str) -> Model:
         model = self._build(inputs, mode)
@@ -138,7 +188,9 @@ class _First:
             return model
         self._inputs = _named(inputs)
         self._parameters = tf.trainable_variables()
-        return replace(model, hooks=(*model.hooks, _Stop(self._inputs, self._shapes)))
+        return replace(
+            model, hooks=(*model.hooks, _Reading(self._inputs, self._shapes, self._stops))
+        )
 
     def say_inputs(self) -> None:
         """Says the types and shapes of the inputs of the step."""
@@ -168,11 +220,11 @@ class _First:
         )
 
 
-class _Stop(tf.train.SessionRunHook):
-    """Asks for the end after one step, and reads the shapes of tensors in this step."""
+class _Reading(tf.train.SessionRunHook):
+    """Reads the shapes of tensors in each step, and may ask for the end after the first step."""
 
-    def __init__(self, inputs: Mapping[str, Any], shapes: dict[str, Any]) -> None:
-        self._inputs, self._into = inputs, shapes
+    def __init__(self, inputs: Mapping[str, Any], shapes: dict[str, Any], stops: bool) -> None:
+        self._inputs, self._into, self._stops = inputs, shapes, stops
         self._shapes: dict[str, tf.Tensor] = {}
 
     def begin(self) -> None:
@@ -190,25 +242,43 @@ class _Stop(tf.train.SessionRunHook):
         self._into.update(
             {name: tuple(map(int, shape)) for name, shape in run_values.results.items()}
         )
-        run_context.request_stop()
+        if self._stops:
+            run_context.request_stop()
 
 
 def _named(inputs: Any) -> dict[str, Any]:
     """Returns the tensors that a model function was given, by their names or their numbers."""
-    if isinstance(inputs, Mapping):
-        pairs = {str(name): value for name, value in inputs.items()}
+    parts = inputs if isinstance(inputs, Mapping | list | tuple) else [inputs]
+    return dict(_flat("", parts))
+
+
+def _flat(before: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the tensors in a nest of inputs, with names such as "input 0 image"."""
+    if isinstance(value, Mapping):
+        pairs: Iterable[tuple[Any, Any]] = value.items()
+    elif isinstance(value, list | tuple):
+        pairs = enumerate(value) if before else ((f"input {n}", v) for n, v in enumerate(value))
     else:
-        values = inputs if isinstance(inputs, list | tuple) else [inputs]
-        pairs = {f"input {number}": value for number, value in enumerate(values)}
-    kinds = (tf.Tensor, tf.SparseTensor)
-    return {name: value for name, value in pairs.items() if isinstance(value, kinds)}
+        if isinstance(value, tf.Tensor | tf.SparseTensor):
+            yield before, value
+        return
+    for name, inner in pairs:
+        yield from _flat(f"{before} {name}".strip(), inner)
+
+
+def say_checkpoint(result: Result) -> None:
+    """Says the size of a run's checkpoint, if it has one."""
+    if result.checkpoint:
+        TENSORFLOW.info("Dry run: the checkpoint takes %s.", report.size(_size(result.checkpoint)))
 
 
 def _exported(result: Result) -> list[str]:
     return ["exported a model"] if result.export_dir else []
 
 
-def _say(job: Job, done: list[str], log_dir: str | None) -> None:
+def say_passed(job: Job, done: list[str]) -> None:
+    """Says which parts of a job were done, and in which folder of the program nothing was."""
+    log_dir = real(stand_in(job.log_dir)) if job.log_dir else None
     where = f" Nothing was written to {log_dir}." if log_dir else ""
     TENSORFLOW.info("Dry run of %s passed: %s.%s", job.mode, ", ".join(done), where)
 
