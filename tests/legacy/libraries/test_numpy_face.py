@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from moxing.legacy.face.faces import Faces
 from moxing.legacy.libraries import numpy_face
+
+from .conftest import Program
 
 
 @pytest.fixture
@@ -82,3 +85,17 @@ def test_the_rest_is_numpys_own(old) -> None:
     assert not hasattr(np, "asscalar")
     with pytest.raises(AttributeError, match="Did you mean 'zeros'"):
         _ = old.zerosss
+
+
+def test_files_of_arrays_by_their_modules_name(program: Program, tmp_path: Path) -> None:
+    values = program(
+        f"""
+        import numpy as np
+        from numpy.lib.npyio import NpzFile
+        np.lib.npyio.savez({str(tmp_path / "a.npz")!r}, x=[1, 2])
+        read = np.load({str(tmp_path / "a.npz")!r})
+        kind = isinstance(read, NpzFile), np.lib.npyio.load is np.load
+        """
+    )
+
+    assert values["kind"] == (True, True)

@@ -34,6 +34,12 @@ _LIB = (
     *("arraypad", "arraysetops", "function_base", "histograms", "index_tricks", "nanfunctions"),
     *("npyio", "polynomial", "shape_base", "twodim_base", "type_check", "ufunclike", "utils"),
 )
+_NPYIO = {
+    **{name: f"numpy.lib.npyio:{name}" for name in ("DataSource", "NpzFile")},
+    **{name: f"{_ARRAYS}:{name}" for name in ("genfromtxt", "load", "loadtxt")},
+    **{name: f"{_ARGUMENTS}:{name}" for name in ("recfromcsv", "recfromtxt", "save", "savez")},
+    "savez_compressed": f"{_ARGUMENTS}:savez_compressed",
+}
 _FINANCIAL = "pip install numpy-financial has it: import numpy_financial."
 _GONE = {
     name: _FINANCIAL
@@ -102,7 +108,11 @@ def spec() -> Spec:
         fft=Spec(roots=("numpy.fft",), names={"fftpack": "numpy.fft", "helper": "numpy.fft"}),
         lib=Spec(
             roots=("numpy.lib",),
-            names={"pad": "numpy:pad", **dict.fromkeys(_LIB, "face:numpy")},
+            names={
+                "pad": "numpy:pad",
+                **dict.fromkeys(_LIB, "face:numpy"),
+                "npyio": Spec(roots=("numpy",), names=_NPYIO),
+            },
         ),
         linalg=Spec(
             roots=("numpy.linalg",),

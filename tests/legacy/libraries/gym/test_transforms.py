@@ -106,3 +106,13 @@ def test_all_games_with_the_places_that_programs_read(gym: Any) -> None:
     assert kinds["Pendulum-v0"] == kinds["Pendulum-v1"] == "gym.envs.classic_control:PendulumEnv"
     assert kinds["Hopper-v1"] == kinds["Hopper-v2"] == "gym.envs.mujoco:HopperEnv"
     assert kinds["FrozenLake-v0"] == "gym.envs.toy_text:FrozenLakeEnv"
+
+
+def test_modules_that_programs_import_at_their_top(gym: Any) -> None:
+    faces = Faces(face.specs())
+    assert gym.__version__ == faces.load("gym.version").VERSION
+    assert faces.load("gym.envs.mujoco").__name__ == gym.envs.mujoco.__name__
+    control = faces.load("gym.envs.classic_control")
+    assert control.CartPoleEnv.__name__ == "CartPoleEnv"
+    with pytest.raises(AttributeError, match=r"gym\.make\(name\)\.render\('rgb_array'\)"):
+        _ = control.rendering.Viewer

@@ -38,10 +38,18 @@ _WRAPPERS = Spec(
     " program.",
 )
 _LOGGER = Spec(roots=(f"{_OWN}.tables", "gymnasium.logger"))
+_RENDERING = (
+    "gymnasium draws with pygame and has no Viewer: gym.make(name).render('rgb_array') returns the"
+    " picture, which a program shows with matplotlib."
+)
 _ENVS = Spec(
     roots=("gymnasium.envs",),
     names={
         "registration": Spec(roots=(f"{_OWN}.making",)),
+        "classic_control": Spec(
+            roots=("gymnasium.envs.classic_control",), gone={"rendering": _RENDERING}, deep=True
+        ),
+        "mujoco": Spec(roots=("gymnasium.envs.mujoco",), deep=True),
         "toy_text": Spec(roots=("gymnasium.envs.toy_text",), names={"discrete": f"{_OWN}.tables"}),
         **{name: f"{_OWN}.making:{name}" for name in ("make", "register", "registry", "spec")},
     },
@@ -70,6 +78,7 @@ def specs() -> dict[str, Spec]:
                 "utils": Spec(
                     roots=("gymnasium.utils",), names={"seeding": f"{_OWN}.seeding"}, deep=True
                 ),
+                "version": Spec(names={"VERSION": lambda: "0.21.0"}),
                 "wrappers": _WRAPPERS,
                 "Space": "gymnasium:Space",
                 "__version__": lambda: "0.21.0",
