@@ -60,6 +60,7 @@ TABLE = {
         "collective_ops control_flow_util gen_nn_ops lookup_ops nccl_ops resource_variable_ops"
         " variable_scope"
     ),
+    "tensorflow.python.ops.distributions": "bernoulli categorical kullback_leibler normal util",
     "tensorflow.python.client": "pywrap_tf_session session device_lib",
     "tensorflow.python.client.pywrap_tf_session": "TF_GetAllOpList TF_GetBuffer",
     "tensorflow.python.profiler": "tfprof_logger",

@@ -335,6 +335,16 @@ def test_distributions_can_be_listed(faces: Faces) -> None:
     assert not [name for name in every if name.startswith("_") and name[1] != "_"]
 
 
+@pytest.mark.parametrize("name", ["bernoulli", "categorical", "normal"])
+def test_modules_of_distributions_need_no_probability(faces: Faces, name: str) -> None:
+    module = faces.load(f"tensorflow.contrib.distributions.python.ops.{name}")
+    kind = getattr(module, name.capitalize())
+    with tf.Graph().as_default(), tf.Session() as session:
+        drawn = session.run(kind(0.0, 1.0).sample() if name == "normal" else kind([9.0]).sample())
+
+    assert np.isfinite(drawn).all()
+
+
 def test_distributions_that_came_later_are_found_and_not_listed(
     faces: Faces, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,12 @@ _GONE = {
     "moving_mean_variance": "Use tf.train.ExponentialMovingAverage instead.",
 }
 
+# Modules of `contrib.distributions.python.ops` that TensorFlow has without Probability.
+_MODULES = (
+    *("bernoulli", "beta", "bijector", "categorical", "dirichlet", "dirichlet_multinomial"),
+    *("distribution", "exponential", "gamma", "kullback_leibler", "laplace", "multinomial"),
+    *("normal", "student_t", "uniform", "util"),
+)
 _LISTED = """
 Autoregressive BatchReshape Bernoulli Beta BetaWithSoftplusConcentration Binomial Categorical
 Cauchy Chi2 Chi2WithAbsDf ConditionalDistribution ConditionalTransformedDistribution Deterministic
@@ -101,6 +107,8 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError:
         if hasattr(tf.distributions, name):
             return getattr(tf.distributions, name)
+        if name in _MODULES:
+            return importlib.import_module(f"tensorflow.python.ops.distributions.{name}")
         raise MoxAttributeError(_INSTALL.format(name), name=name) from None
     if found is not None:
         return found
