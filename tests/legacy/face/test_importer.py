@@ -90,6 +90,32 @@ def test_every_form_of_import_sees_the_face(project: Path) -> None:
     assert "oldflow" not in sys.modules
 
 
+def test_functions_read_from_pickles_see_the_face(project: Path) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "cloudpickle"]:
+        del sys.modules[name]  # A library loaded before the faces were installed stays as it is.
+    pytest.importorskip("cloudpickle")
+    module = _module(
+        project,
+        "experiment",
+        "import cloudpickle, pickle, oldflow\n"
+        "def make():\n"
+        "    def run():\n"
+        "        import oldflow as inner\n"
+        "        from oldflow.sub import sqrt\n"
+        "        return inner, oldflow, sqrt(9.0)\n"
+        "    return run\n"
+        "data = cloudpickle.dumps(make())\n"
+        "plain = pickle.loads(pickle.dumps(oldflow.sub))\n",
+    )
+
+    inner, outer, root = pickle.loads(module.data)()
+    assert inner is outer is module.oldflow
+    assert module.plain is module.oldflow.sub
+    assert root == 3.0
+    importer.uninstall()
+    assert pickle.loads(pickle.dumps(module.oldflow)).loads == "real"
+
+
 def test_a_part_that_is_gone_is_missed_where_it_is_used(project: Path) -> None:
     user = _module(
         project,

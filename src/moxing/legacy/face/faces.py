@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from moxing.errors import MoxAttributeError, MoxImportError, near_matches
-from moxing.legacy.face import gone
+from moxing.legacy.face import gone, pickled
 
 _FACE = "face:"
 
@@ -59,6 +59,9 @@ class Spec:
 
 class Face(types.ModuleType):
     """A module that stands in front of real modules."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickled.module, (self.__name__,)
 
     def all_names(self) -> dict[str, Any]:
         """Returns all names with their values; `__dict__` has only those that were read.

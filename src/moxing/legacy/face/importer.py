@@ -17,11 +17,14 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from moxing.errors import MoxError, MoxImportError
-from moxing.legacy.face import aged, gone, loading, owned
+from moxing.legacy.face import aged, gone, loading, owned, pickled
 from moxing.legacy.face.faces import Faces
 
 # tf-slim was written against private files of TensorFlow; the faces know where their names went.
 _ALSO_OURS = ("tf_slim",)
+# Gives its own builtins to the functions that it reads from pickles, which the program wrote. Other
+# libraries have copies of this package.
+_CLOUD = "cloudpickle"
 
 
 class UserCode:
@@ -44,7 +47,7 @@ class UserCode:
 
     def has(self, name: str, path: str) -> bool:
         """Whether the module `name`, in the file `path`, sees the faces."""
-        return name.partition(".")[0] in self._named or self.owns(path)
+        return name.partition(".")[0] in self._named or _CLOUD in name.split(".") or self.owns(path)
 
     def prepare(self, module: types.ModuleType) -> types.ModuleType:
         """Lets a new module see the faces."""
@@ -109,6 +112,7 @@ def install(faces: Faces, named: Collection[str] = ()) -> UserCode:
     Modules that were imported earlier do not change.
     """
     code = UserCode(faces, named)
+    pickled.faces = faces
     loading.install(code)
     builtins.__dict__[_MIRROR] = code.builtins.__dict__
     builtins.__class__ = _MirroredBuiltins
@@ -117,6 +121,7 @@ def install(faces: Faces, named: Collection[str] = ()) -> UserCode:
 
 def uninstall() -> None:
     """Undoes `install`; loaded modules keep their faces."""
+    pickled.faces = None
     loading.uninstall()
     builtins.__class__ = types.ModuleType
     builtins.__dict__.pop(_MIRROR, None)
