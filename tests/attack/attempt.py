@@ -4,7 +4,8 @@
 
 Prints a JSON object a line for each fault, and one with the number of inputs at the end. With
 `--every N` it runs each Nth input. NAME runs only the inputs whose names contain it, and shows what
-they printed.
+they printed. As root it runs where all files but those of FOLDER can only be read, so that a fault
+harms nothing of the machine.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import re
 import resource
 import shutil
 import signal
+import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -27,6 +30,9 @@ from typing import Any
 
 SECONDS = 60.0  # Of a machine that does other work as well; the longest takes a few alone.
 MEMORY = 1 << 30  # Bytes beside those of the process that forks.
+SHUT_IN = "ATTACK_IS_SHUT_IN"
+# These stay as they are: the first needs no names of files, and the others hold none.
+_LEFT = ("/dev/shm", "/dev/pts", "/proc", "/sys")
 OUTPUT = 64 << 10  # Characters: a message that quotes all of a large input hides what it says.
 _TAIL = 1500
 _FORGED = re.compile(r"^(INFO:tensorflow:|mox: |\[worker 0\] )forged", re.MULTILINE)
@@ -166,6 +172,28 @@ def _resident() -> int:
     return pages * resource.getpagesize()
 
 
+def shut_in(folder: Path) -> None:
+    """Lets this process write into `folder` alone, from a start of its own, where it may."""
+    temporary = folder / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    os.environ.update(TMPDIR=str(temporary), HOME=str(temporary))
+    tempfile.tempdir = None
+    unshare = ["unshare", "--mount", "--propagation=private"]
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        return
+    if os.environ.get(SHUT_IN) != "1":
+        if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0:
+            os.environ[SHUT_IN] = "1"
+            os.execvp(unshare[0], [*unshare, sys.executable, *sys.argv])
+        return
+    subprocess.run(["mount", "--bind", folder, folder], check=True)
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        at = line.split()[4]
+        if at != str(folder) and not at.startswith(_LEFT):
+            readable = ["mount", "-o", "remount,bind,ro", at]
+            subprocess.run(readable, capture_output=True, check=at == "/")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=("plain", "tensorflow"))
@@ -173,7 +201,8 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("name", nargs="?", default="")
     options = parser.parse_args()
-    kind, folder, only = options.kind, options.folder, options.name
+    kind, folder, only = options.kind, options.folder.absolute(), options.name
+    shut_in(folder)
     for name in [name for name in os.environ if name.startswith(("SLURM", "MOX", "TF_CONFIG"))]:
         del os.environ[name]
     os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
