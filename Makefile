@@ -10,6 +10,8 @@ JOBS ?= 2
 # Tests of stores that also run against a real S3 server, and not only against moto's.
 ON_REAL_S3 := tests/framework/file tests/engine/remote/test_lease.py tests/engine/remote/test_log_dir.py
 
+OF_SLURM := tests/real/test_slurm.py
+
 # TensorFlow's own start-up messages (missing CUDA, oneDNN, CPU features) would bury everything else.
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
@@ -19,7 +21,7 @@ unexport PYTHONPATH
 PIP_LINES := sed -un -e 's/^ *\(Downloading .*MB)\).*/  \1/p' -e 's/^Installing collected.*/  Installing .../p'
 PIP_INSTALL = $(BIN)/python -m pip install --no-input --editable .
 
-.PHONY: help demo test test-fast test-real tested-with lint format migration docs pictures dist clean
+.PHONY: help demo test test-fast test-real real-slurm real-hosts real-rest tested-with lint format migration docs pictures dist clean
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -32,9 +34,20 @@ test: $(VENV)/.installed-dev ## run all tests
 test-fast: $(VENV)/.installed-dev ## run the tests that take less than about five seconds each
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow"
 
+# Slurm's limits of time, and links that are cut, leave most of a processor to the others meanwhile.
 test-real: $(VENV)/.installed-dev ## run what needs a real Slurm, sshd, S3, browser and image builder (root)
-	@$(BIN)/python tools/two_hosts.py --install --limit=1200 $(OPTIONAL) \
-		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 tests/real
+	@$(MAKE) --no-print-directory -j 3 --keep-going --output-sync real-slurm real-hosts real-rest
+
+real-slurm:
+	@$(BIN)/python tools/two_hosts.py --install --limit=900 $(OPTIONAL) \
+		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 $(OF_SLURM)
+
+real-hosts:
+	@$(BIN)/python tools/two_hosts.py --install --limit=900 $(OPTIONAL) \
+		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 tests/real \
+		$(addprefix --ignore=,$(OF_SLURM))
+
+real-rest:
 	@$(BIN)/python tools/ceph_gateway.py --install --limit=400 $(OPTIONAL) \
 		$(BIN)/python -m pytest -q -p no:randomly --timeout=240 --maxfail=3 -n $(JOBS) $(ON_REAL_S3)
 	@$(BIN)/python tools/chromium.py --install --limit=400 $(OPTIONAL) \

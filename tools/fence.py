@@ -134,31 +134,50 @@ def remove(folder: Path) -> None:
 def get_programs(world: World, install: bool) -> None:
     """Sees to it that all programs are here; Debian's packages are installed if asked."""
     os.environ["PATH"] += ":/usr/sbin:/sbin"
-    missing = sorted(
-        {package for name, package in world.programs.items() if not shutil.which(name)}
-    )
-    if missing and install and shutil.which("apt-get"):
-        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        # Daemons of packages must not start on the real machine; only its own policy is kept.
-        policy = Path("/usr/sbin/policy-rc.d")
-        ours = not policy.exists()
-        if ours:
-            policy.write_text("#!/bin/sh\nexit 101\n")
-            policy.chmod(0o755)
+    if install and lacking(world) and shutil.which("apt-get"):
         try:
-            wanted = ["install", "-q", "-y", "--no-install-recommends", *missing]
-            for words in (["update", "-q"], wanted):
-                apt_get(words, quiet)
+            with alone():
+                install_packages(lacking(world))
         except (OSError, subprocess.SubprocessError) as error:
-            world.give_up(f"apt-get can't install {' '.join(missing)} ({error}).")
-        finally:
-            if ours:
-                policy.unlink()
-        missing = sorted(
-            {package for name, package in world.programs.items() if not shutil.which(name)}
-        )
-    if missing:
+            world.give_up(f"apt-get can't install {' '.join(lacking(world))} ({error}).")
+    if missing := lacking(world):
         world.give_up(f"install {' '.join(missing)}, or call this with --install.")
+
+
+def lacking(world: World) -> list[str]:
+    """The packages of the programs that are not here."""
+    return sorted({package for name, package in world.programs.items() if not shutil.which(name)})
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """In the block, no other program like this one installs packages."""
+    folder = os.open("/var/lib/dpkg", os.O_RDONLY)  # Its own tools lock files in it.
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def install_packages(packages: list[str]) -> None:
+    """Installs packages, if there are any, without starting their daemons."""
+    if not packages:
+        return
+    # Daemons must not start on the real machine; only its own policy is kept.
+    policy = Path("/usr/sbin/policy-rc.d")
+    ours = not policy.exists()
+    if ours:
+        policy.write_text("#!/bin/sh\nexit 101\n")
+        policy.chmod(0o755)
+    try:
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        wanted = ["install", "-q", "-y", "--no-install-recommends", *packages]
+        for words in (["update", "-q"], wanted):
+            apt_get(words, quiet)
+    finally:
+        if ours:
+            policy.unlink()
 
 
 def apt_get(words: list[str], environ: Mapping[str, str]) -> None:
