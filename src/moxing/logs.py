@@ -113,6 +113,16 @@ def warn(message: str, *values: object) -> None:
     _StderrHandler().handle(record)
 
 
+def of_command() -> None:
+    """Shows the warnings of a command, if nothing else shows log lines, with codes escaped.
+
+    TensorFlow's own handler, and Python's last resort, print names of files raw.
+    """
+    root = logging.getLogger()
+    if not root.handlers:
+        root.addHandler(_StderrHandler())
+
+
 def settle() -> None:
     """Makes sure, before a run starts, that its log lines will be shown.
 

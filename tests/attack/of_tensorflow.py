@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # As openmox does before it imports TensorFlow.
+import of_models
 import tensorflow.compat.v1 as tf
 from attempt import Input
 from of_words import ESCAPES, OF_THE_MACHINE, WORDS
@@ -37,8 +38,10 @@ from moxing.runs.checkpoints import average, difference, moving  # noqa: F401
 _IMPORTED = (
     "moxing.cli.convert_checkpoint",
     "moxing.cli.convert_records",
+    "moxing.estimator.predictor",
     "moxing.flow.data.convert",
     "moxing.flow.saving.storage",
+    "moxing.legacy.keras.old_files",
     "moxing.runs.checkpoints.target",
     "moxing.tensorflow.datasets.folders.convert",
     "tf_keras",
@@ -62,6 +65,8 @@ def warm() -> None:
             session.run(tf.global_variables_initializer())
             Saver(folder, variables, keep=None).save(session, 7)
         snapshot.write(str(_SAVED / "flow"), [("w", np.ones((4, 5), np.float32))])
+        (_SAVED / "models").mkdir()
+        of_models.warm(_SAVED / "models")
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 
@@ -417,4 +422,5 @@ def _idx() -> None:
 def inputs() -> Iterator[Input]:
     for kind in (of_words, of_images, of_records, of_checkpoints, of_arrays):
         yield from kind()
+    yield from of_models.inputs(_SAVED / "models", damages)
     shutil.rmtree(_SAVED)

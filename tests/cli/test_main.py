@@ -194,3 +194,23 @@ def test_ctrl_c_before_the_work_begins_is_no_traceback(
 
     monkeypatch.setattr(launch, "main", interrupted)
     assert _mox(capsys, "launch", "train.py") == (130, "", "mox: interrupted\n")
+
+
+def test_warnings_of_a_command_print_no_codes_of_names(tmp_path: Path) -> None:
+    """TensorFlow's own handler would print them raw, and a forged line."""
+    name = "\x1b[31;1m\r\nINFO:tensorflow:forged"
+    (tmp_path / "src" / name).mkdir(parents=True)
+    (tmp_path / "src" / name / f"{name}.jpg").write_bytes(b"no picture")
+    words = ["convert", "src", "out", "--to=tfrecord", "--skip-bad"]
+    done = subprocess.run(
+        [sys.executable, "-m", "moxing", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "WARNING:tensorflow:skip_bad=True leaves out src/\\x1b[31;1m" in done.stderr
+    assert "\x1b" not in done.stderr
+    assert not [line for line in done.stderr.splitlines() if line.startswith("INFO:")]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 import moxing
-from moxing import leaving
+from moxing import leaving, logs
 from moxing.cli.options import Parser
 from moxing.errors import escaped, near_matches
 
@@ -27,6 +27,8 @@ COMMANDS: dict[str, str] = {
     "legacy": "legacy:main",
     "port": "port:main",
 }
+# These set logging up by themselves, as the program that they run wants it, or with progress.
+_LOGGING = ("run", "export", "checkpoints")
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141  # As a shell reports SIGPIPE.
 _DESCRIPTION = "Runs MoXing programs on current TensorFlow."
@@ -62,6 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(argv)
     command = arguments[0] if arguments else ""
     if command in COMMANDS:
+        if command not in _LOGGING:
+            logs.of_command()
         # All arguments after the command belong to it: a script's flags may look like ours.
         try:
             return _function(command)(arguments[1:])
