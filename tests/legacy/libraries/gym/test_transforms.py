@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from moxing.legacy.face.faces import Faces
-from moxing.legacy.libraries.gym import face
+from moxing.legacy.libraries.gym import face, making
 
 spaces = pytest.importorskip("gymnasium").spaces
 
@@ -116,3 +116,35 @@ def test_modules_that_programs_import_at_their_top(gym: Any) -> None:
     assert control.CartPoleEnv.__name__ == "CartPoleEnv"
     with pytest.raises(AttributeError, match=r"gym\.make\(name\)\.render\('rgb_array'\)"):
         _ = control.rendering.Viewer
+
+
+def test_classes_of_games_have_the_methods_that_programs_call(
+    gym: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "_has_display", lambda: False)
+    control = gym.envs.classic_control
+    assert control.cartpole.CartPoleEnv is control.CartPoleEnv
+
+    class Heavy(control.CartPoleEnv):
+        def step(self, action: Any) -> Any:
+            observation, reward, done, info = super().step(action)
+            return observation, 2 * reward, done, info
+
+    env = Heavy()
+    assert env.seed(0) == [0]
+    np.testing.assert_allclose(env.reset(), gym_of_seed_0(gym), atol=1e-7)
+    assert env.step(0)[1:] == (2.0, False, {})
+    gym.register("Heavy-v0", entry_point=Heavy, max_episode_steps=3)
+    made = gym.make("Heavy-v0")
+    made.reset()
+    assert [made.step(0)[2] for _ in range(3)] == [False, False, True]
+    assert made.render(mode="human") is None
+    lake = gym.envs.toy_text.FrozenLakeEnv(is_slippery=False)
+    assert lake.reset() == 0
+    assert lake.step(2)[:3] == (1, 0, False)
+
+
+def gym_of_seed_0(gym: Any) -> Any:
+    env = gym.make("CartPole-v0")
+    env.seed(0)
+    return env.reset()

@@ -9,6 +9,7 @@ from typing import Any
 
 from moxing.legacy.face import owned
 from moxing.legacy.face.faces import Spec
+from moxing.legacy.libraries.gym import classes
 from moxing.legacy.libraries.gym.notices import say_once
 
 _OWN = "moxing.legacy.libraries.gym"
@@ -46,11 +47,9 @@ _ENVS = Spec(
     roots=("gymnasium.envs",),
     names={
         "registration": Spec(roots=(f"{_OWN}.making",)),
-        "classic_control": Spec(
-            roots=("gymnasium.envs.classic_control",), gone={"rendering": _RENDERING}, deep=True
-        ),
+        "classic_control": classes.package("classic_control", gone={"rendering": _RENDERING}),
         "mujoco": Spec(roots=("gymnasium.envs.mujoco",), deep=True),
-        "toy_text": Spec(roots=("gymnasium.envs.toy_text",), names={"discrete": f"{_OWN}.tables"}),
+        "toy_text": classes.package("toy_text", discrete=f"{_OWN}.tables"),
         **{name: f"{_OWN}.making:{name}" for name in ("make", "register", "registry", "spec")},
     },
 )

@@ -7,11 +7,12 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from moxing.legacy.libraries.gym import seeding
+from moxing.legacy.libraries.gym.classes import Old
 from moxing.legacy.libraries.gym.core import Env
 from moxing.legacy.libraries.gym.notices import say_once
 from moxing.legacy.libraries.gym.wrappers import TimeLimit
@@ -155,7 +156,9 @@ def adapted(env: Any) -> Any:
     """An environment of gymnasium with the methods of gym; any other environment as it is."""
     import gymnasium
 
-    return Today(env) if isinstance(env, gymnasium.Env) else env
+    if isinstance(env, Old) or not isinstance(env, gymnasium.Env):
+        return env
+    return Today(env)
 
 
 def _todays(path: str) -> str:
@@ -247,6 +250,14 @@ def _described(name: str, shown: str) -> EnvSpec:
     )
 
 
+def drawn(env: Any, render: Callable[[], Any], mode: str) -> Any:
+    """What gymnasium's method draws in a mode that gym gave to the method."""
+    if mode == "human" and not _has_display():
+        return say_once("env.render() shows nothing: there is no display here.")
+    env.render_mode = mode
+    return render()
+
+
 def _has_display() -> bool:
     return sys.platform != "linux" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
 
@@ -296,10 +307,7 @@ class Today(Env):
         del kwargs
         if close:
             return self._env.close()
-        if mode == "human" and not _has_display():
-            return say_once("env.render() shows nothing: there is no display here.")
-        self._env.render_mode = mode
-        return self._env.render()
+        return drawn(self._env, self._env.render, mode)
 
     def close(self) -> None:
         """Frees what the environment holds."""
