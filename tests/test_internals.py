@@ -44,7 +44,8 @@ TABLE = {
     "tensorflow.python.training.moving_averages": "assign_moving_average",
     "tensorflow.python.training.adam:AdamOptimizer": "_get_beta_accumulators",
     "tensorflow.python.framework": (
-        "convert_to_constants importer meta_graph op_def_registry ops tensor tensor_util"
+        "convert_to_constants importer meta_graph op_def_registry ops random_seed tensor"
+        " tensor_util"
     ),
     "tensorflow.python.saved_model.loader_impl": "SavedModelLoader",
     "numpy._core.numeric": "_frombuffer",
@@ -58,9 +59,19 @@ TABLE = {
     "tensorflow.python.distribute.input_lib:DistributedIteratorBase": "get_next",
     "tensorflow.python.ops": (
         "collective_ops control_flow_util gen_nn_ops lookup_ops nccl_ops resource_variable_ops"
-        " variable_scope"
+        " variable_scope array_ops gen_random_ops nn_ops random_ops shape_util tensor_array_ops"
     ),
     "tensorflow.python.ops.distributions": "bernoulli categorical kullback_leibler normal util",
+    "tensorflow.python.framework.random_seed": "get_seed",
+    "tensorflow.python.ops.nn_ops": "_dropout _get_noise_shape convolution_internal",
+    "tensorflow.python.ops.gen_random_ops": "random_uniform",
+    "tensorflow.python.ops.shape_util": "maybe_set_static_shape shape_tensor",
+    "tensorflow.python.ops.tensor_array_ops": "_GraphTensorArray",
+    "tensorflow.python.feature_column": "feature_column sequence_feature_column",
+    "tensorflow.python.feature_column.feature_column": "_LazyBuilder _SequenceDenseColumn",
+    "tensorflow.python.feature_column.feature_column:_FeatureColumn": "_var_scope_name",
+    "tensorflow.python.feature_column.sequence_feature_column": "SequenceNumericColumn",
+    "tf_keras.src.layers.rnn": "base_rnn stacked_rnn_cells",
     "tensorflow.python.client": "pywrap_tf_session session device_lib",
     "tensorflow.python.client.pywrap_tf_session": "TF_GetAllOpList TF_GetBuffer",
     "tensorflow.python.profiler": "tfprof_logger",

@@ -32,6 +32,7 @@ def prepare() -> None:
         old_files,
         orders,
         progress,
+        recurrent_names,
         scalar_losses,
         tensor_facts,
     )
@@ -41,6 +42,7 @@ def prepare() -> None:
     old_files.install()
     orders.install()
     progress.install()
+    recurrent_names.install()
     scalar_losses.install()
     metric_functions.install()
     tensor_facts.install()

@@ -38,7 +38,15 @@ def show_v1_face(
         from moxing.engine.graph.rewrites import convolution_gradients, fused_sums
         from moxing.legacy.face import catalog, marks
         from moxing.legacy.python2 import unconverted
-        from moxing.legacy.sessions import closing, first, layouts, lenient, old_graphs, slots
+        from moxing.legacy.sessions import (
+            closing,
+            first,
+            layouts,
+            lenient,
+            old_graphs,
+            seeds,
+            slots,
+        )
 
     marks.leave_out()
     quiet.install()
@@ -56,6 +64,7 @@ def show_v1_face(
             closing.install()
             nested_datasets.install()
             layouts.install()
+            seeds.install()
             slots.install()
             unconverted.install()
             first.install()
