@@ -123,7 +123,7 @@ class PhasedLSTMCell(Cell):
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """Returns the output h and the new state (c, h)."""
         (c, h), (time, features) = state, inputs
-        time, units = tf.cast(time, features.dtype), self._num_units
+        units = self._num_units
         gates_in = [features, h, c] if self._use_peepholes else [features, h]
         with tf.variable_scope("mask_gates"):
             input_gate, forget_gate = tf.split(tf.sigmoid(linear(gates_in, 2 * units, True)), 2, 1)
@@ -140,7 +140,11 @@ class PhasedLSTMCell(Cell):
         return new_h, rnn_cell.LSTMStateTuple(new_c, new_h)
 
     def _openness(self, time: Any, dtype: Any) -> Any:
-        """Returns the openness of each unit's gate at `time`, by equation 6 of the paper."""
+        """Returns the openness of each unit's gate at `time`, by equation 6 of the paper.
+
+        The place in a period is computed in the type of `time`: times in seconds since 1970 leave
+        float32 no digit behind the point. Its gradient takes the number of whole periods as given.
+        """
         low, high = self._period_range
 
         def periods(shape: Any, dtype: Any = dtype, partition_info: Any = None) -> Any:
@@ -160,7 +164,10 @@ class PhasedLSTMCell(Cell):
             initializer=tf.constant_initializer(self._ratio_on, dtype),
             trainable=self._trainable_ratio_on,
         )
-        cycle = tf.mod(time - phase, period) / period
+        shifted = time - tf.cast(phase, time.dtype)
+        length = tf.cast(period, time.dtype)
+        rest = shifted + tf.stop_gradient(tf.mod(shifted, length) - shifted)
+        cycle = tf.cast(rest / length, dtype)
         rising = 2.0 * cycle / ratio
         opened = tf.where(cycle < ratio, 2.0 - rising, self._leak * cycle)
         return tf.where(cycle < 0.5 * ratio, rising, opened)
