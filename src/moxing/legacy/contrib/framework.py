@@ -80,3 +80,16 @@ def smart_constant_value(pred: Any) -> Any:
         known = tf.get_static_value(pred)
         return None if known is None else bool(known)
     return bool(pred)
+
+
+def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initializer") -> Any:
+    """Fills a reference variable with zeros, and returns the variable's reference.
+
+    Args:
+        ref: a variable of known shape.
+        use_locking: whether the assignment takes the variable's lock.
+        name: of the operation.
+    """
+    return tf.assign(
+        ref, tf.zeros(ref.shape, ref.dtype.base_dtype), use_locking=use_locking, name=name
+    )

@@ -11,6 +11,9 @@ _HERE = "moxing.legacy.contrib"
 _OLD = "moxing.legacy.names.before_1_0"
 
 _EAGER_ONLY = "It needs eager execution: call tf.enable_eager_execution() and use tf.keras."
+_CONTEXT = "tensorflow.python.eager.context"
+_TRACKABLE = "tensorflow.python.trackable.autotrackable:AutoTrackable"
+_STRUCTURES = "tensorflow.python.trackable.data_structures"
 _CLUSTERING = "tensorflow.python.ops.clustering_ops"
 _FACTORS = "Train two embeddings by the squared error of their products instead."
 _OPAQUE = (
@@ -54,19 +57,48 @@ _PROJECTOR = Spec(roots=(f"{_HERE}.projector",))
 _EAGER = Spec(
     roots=(f"{_HERE}.eager",),
     names={
+        "Checkpointable": f"{_TRACKABLE}",
         "Network": f"{_HERE}.eager_network:Network",
+        **{
+            name: f"{_CONTEXT}:{name}"
+            for name in (
+                *("ASYNC", "SYNC", "DEVICE_PLACEMENT_EXPLICIT", "DEVICE_PLACEMENT_SILENT"),
+                *("DEVICE_PLACEMENT_WARN", "async_clear_error", "async_wait", "execution_mode"),
+                "set_execution_mode",
+            )
+        },
+        **{
+            name: f"{_V1}:{name}"
+            for name in ("GradientTape", "TensorSpec", "custom_gradient", "function")
+        },
+        "make_template": f"{_V1}:make_template",
         "Saver": f"{_V1}:train.Saver",
         "Sequential": f"{_V1}:keras.Sequential",
         "python": Spec(names={"tfe": "face:tensorflow.contrib.eager"}),
     },
-    gone={"metrics": "Use tf.keras.metrics instead."},
+    gone={
+        "metrics": "Use tf.keras.metrics instead.",
+        **{
+            name: "Call tf.debugging.enable_check_numerics() instead."
+            for name in (
+                *("ExecutionCallback", "add_execution_callback", "clear_execution_callbacks"),
+                *("errstate", "inf_callback", "inf_nan_callback", "nan_callback", "seterr"),
+            )
+        },
+    },
     otherwise=f" {_EAGER_ONLY}",
 )
 
 NAMES: dict[str, Any] = {
     "checkpoint": Spec(
         roots=(f"{_V1}.train",),
-        names={"Checkpointable": "tensorflow.python.trackable.autotrackable:AutoTrackable"},
+        names={
+            "Checkpointable": _TRACKABLE,
+            "CheckpointableBase": "tensorflow.python.trackable.base:Trackable",
+            "List": f"{_STRUCTURES}:List",
+            "Mapping": f"{_STRUCTURES}:Mapping",
+            "NoDependency": f"{_STRUCTURES}:NoDependency",
+        },
     ),
     "cudnn_rnn": Spec(
         roots=(f"{_HERE}.rnn.cudnn",),
@@ -111,6 +143,21 @@ NAMES: dict[str, Any] = {
         },
     ),
     "eager": _EAGER,
+    "feature_column": Spec(roots=(f"{_HERE}.learn.sequence_columns",)),
+    "integrate": Spec(roots=(f"{_HERE}.numeric.integrate",)),
+    # These classes of tf.train have the same arguments, variables and numbers.
+    "optimizer_v2": Spec(
+        names={
+            f"{name}Optimizer": f"{_V1}:train.{name}Optimizer"
+            for name in (*("Adadelta", "Adagrad", "Adam", "GradientDescent", "Momentum"),)
+        },
+        gone={
+            "OptimizerV2": "Derive from tf.train.Optimizer instead.",
+            "RMSPropOptimizer": "Use tf.train.RMSPropOptimizer, whose mean square starts at 1"
+            " instead of 1e-10.",
+        },
+    ),
+    "sparsemax": Spec(roots=(f"{_HERE}.numeric.sparsemax",)),
     "factorization": Spec(
         names={
             "KMeans": f"{_CLUSTERING}:KMeans",
@@ -234,7 +281,6 @@ GONE: dict[str, str] = {
     "decision_trees": _TREES,
     "ffmpeg": _SPEECH,
     "gbdt": _TREES,
-    "integrate": "Use scipy.integrate.odeint outside the graph, or steps of tf.while_loop.",
     "kernel_methods": "Multiply the inputs by a random matrix and take the cosine instead.",
     "kfac": "Use an optimizer of tf.train or tf.contrib.opt instead.",
     "linear_optimizer": "Use tf.train.FtrlOptimizer instead.",

@@ -13,20 +13,7 @@ _OWN = "moxing.legacy"
 _HERE = f"{_OWN}.contrib"
 _ESTIMATOR = "moxing.estimator"
 
-_SLIM_DATA = Spec(roots=("tf_slim.data",), deep=True)
 _CONVOLUTION = {name: f"{_HERE}.convolution:convolution2d" for name in ("conv2d", "convolution2d")}
-_SLIM = Spec(
-    roots=("tf_slim",),
-    names={
-        **_CONVOLUTION,
-        "data": _SLIM_DATA,
-        "nets": "tf_slim.nets",
-        "python": Spec(names={"slim": "face:tensorflow.contrib.slim"}),
-    },
-    deep=True,
-    otherwise=" openmox shows tf-slim 1.1 under this name.",
-)
-
 _LAYERS = Spec(
     roots=("tf_slim.layers",),
     names={
@@ -55,7 +42,10 @@ _LAYERS = Spec(
                 "weighted_sum_from_feature_columns",
             )
         },
-        "embed_sequence": f"{_HERE}.nn:embed_sequence",
+        **{
+            name: f"{_HERE}.nn:{name}"
+            for name in ("bow_encoder", "embed_sequence", "embedding_lookup_unique")
+        },
         "safe_embedding_lookup_sparse": f"{_V1}:nn.safe_embedding_lookup_sparse",
         # tf-slim defines these names in modules that it does not export.
         "utils": "tf_slim.layers.utils",
@@ -70,6 +60,20 @@ _LAYERS = Spec(
             "shared_embedding_columns",
         )
     },
+    otherwise=" openmox shows tf-slim 1.1 under this name.",
+)
+
+_SLIM_DATA = Spec(roots=("tf_slim.data",), deep=True)
+_SLIM = Spec(
+    roots=("tf_slim",),
+    names={
+        # slim had all names of contrib.layers.
+        **{name: place for name, place in _LAYERS.names.items() if isinstance(place, str)},
+        "data": _SLIM_DATA,
+        "nets": "tf_slim.nets",
+        "python": Spec(names={"slim": "face:tensorflow.contrib.slim"}),
+    },
+    deep=True,
     otherwise=" openmox shows tf-slim 1.1 under this name.",
 )
 
@@ -93,7 +97,20 @@ _FRAMEWORK = Spec(
                 *("reduce_sum_n", "smart_constant_value", "sort"),
             )
         },
+        "BoundedTensorSpec": "tensorflow.python.framework.tensor_spec:BoundedTensorSpec",
+        "RecordInput": "tensorflow.python.ops.data_flow_ops:RecordInput",
+        **{
+            f"convolutional_{kind}": f"tensorflow.python.ops.init_ops:convolutional_{kind}"
+            for kind in ("delta_orthogonal", "orthogonal_1d", "orthogonal_2d", "orthogonal_3d")
+        },
+        "deprecated_arg_values": "tensorflow.python.util.deprecation:deprecated_arg_values",
+        "prepend_name_scope": "tensorflow.python.framework.ops:prepend_name_scope",
+        "remove_squeezable_dimensions": "tensorflow.python.ops.confusion_matrix"
+        ":remove_squeezable_dimensions",
+        "smart_case": "tensorflow.python.framework.smart_cond:smart_case",
         "smart_cond": "tensorflow.python.framework.smart_cond:smart_cond",
+        "strip_name_scope": "tensorflow.python.framework.ops:strip_name_scope",
+        "zero_initializer": f"{_HERE}.framework:zero_initializer",
         "python": Spec(
             names={
                 "ops": Spec(
@@ -311,6 +328,7 @@ CLUSTER_RESOLVER = Spec(
     names={"TPUClusterResolver": f"{_ESTIMATOR}.tpu.resolver:TPUClusterResolver"},
 )
 
+_AUTOGRAPH = "tensorflow.python.autograph.impl.api"
 _WARP = (
     "Compute it with SciPy in tf.py_func: ndimage.label or interpolate.RBFInterpolator;"
     " dense_image_warp applies a flow."
@@ -318,7 +336,16 @@ _WARP = (
 CONTRIB = Spec(
     names={
         **small.NAMES,
-        "autograph": f"{_V1}.autograph",
+        "autograph": Spec(
+            roots=(f"{_V1}.autograph",),
+            names={
+                "Feature": f"{_V1}:autograph.experimental.Feature",
+                "convert": f"{_AUTOGRAPH}:convert",
+                "converted_call": f"{_AUTOGRAPH}:converted_call",
+                "do_not_convert": f"{_V1}:autograph.experimental.do_not_convert",
+                "set_loop_options": f"{_V1}:autograph.experimental.set_loop_options",
+            },
+        ),
         "cluster_resolver": CLUSTER_RESOLVER,
         "compiler": Spec(
             names={
@@ -330,14 +357,27 @@ CONTRIB = Spec(
         "distribute": Spec(
             roots=(f"{_ESTIMATOR}.strategies",),
             names={
+                **{
+                    name: f"tensorflow.python.distribute.distribute_lib:{name}"
+                    for name in (
+                        *("ReplicaContext", "get_cross_replica_context", "get_replica_context"),
+                        *("get_strategy", "has_strategy", "in_cross_replica_context"),
+                    )
+                },
+                "DistributionStrategy": f"{_V1}:distribute.Strategy",
+                "get_distribution_strategy": f"{_V1}:distribute.get_strategy",
+                "get_loss_reduction": f"{_V1}:distribute.get_loss_reduction",
+                "has_distribution_strategy": f"{_V1}:distribute.has_strategy",
                 # TensorFlow 1.11 and before called devices towers here.
-                f"{name}Cross{kind}Ops": f"tensorflow.python.distribute.cross_device_ops:{today}"
-                for kind in ("Device", "Tower")
-                for name, today in (
-                    ("", "CrossDeviceOps"),
-                    ("AllReduce", "AllReduceCrossDeviceOps"),
-                    ("ReductionToOneDevice", "ReductionToOneDevice"),
-                )
+                **{
+                    f"{name}Cross{kind}Ops": f"tensorflow.python.distribute.cross_device_ops:{now}"
+                    for kind in ("Device", "Tower")
+                    for name, now in (
+                        ("", "CrossDeviceOps"),
+                        ("AllReduce", "AllReduceCrossDeviceOps"),
+                        ("ReductionToOneDevice", "ReductionToOneDevice"),
+                    )
+                },
             },
             gone={"TPUStrategy": "There are no TPUs here: use MirroredStrategy, or leave it out."},
             otherwise=" openmox has the strategies of tf.distribute here, which start nothing.",
@@ -424,7 +464,12 @@ CONTRIB = Spec(
             names={
                 "constant_value": "tensorflow.python.framework.tensor_util:constant_value",
                 "make_ndarray": f"{_V1}:make_ndarray",
+                "load_op_library": f"{_V1}:load_op_library",
                 "make_tensor_proto": f"{_V1}:make_tensor_proto",
+                **{
+                    name: f"tensorflow.python.framework.meta_graph:{name}"
+                    for name in ("ops_used_by_graph_def", "stripped_op_list_for_graph")
+                },
             }
         ),
     },

@@ -1,0 +1,1 @@
+"""Functions of small parts of `tf.contrib`: sparse probabilities, differential equations."""
