@@ -58,8 +58,9 @@ TABLE = {
     ),
     "tensorflow.python.distribute.input_lib:DistributedIteratorBase": "get_next",
     "tensorflow.python.ops": (
-        "collective_ops control_flow_util gen_nn_ops lookup_ops nccl_ops resource_variable_ops"
-        " variable_scope array_ops gen_random_ops nn_ops random_ops shape_util tensor_array_ops"
+        "collective_ops control_flow_assert control_flow_util gen_nn_ops lookup_ops nccl_ops"
+        " nn_impl resource_variable_ops variable_scope array_ops gen_random_ops nn_ops random_ops"
+        " shape_util tensor_array_ops"
     ),
     "tensorflow.python.ops.distributions": "bernoulli categorical kullback_leibler normal util",
     "tensorflow.python.framework.random_seed": "get_seed",
@@ -116,6 +117,8 @@ TABLE = {
     "tensorflow.python.autograph.impl.api": "autograph_artifact",
     "tensorflow.python.autograph.pyct": "loader",
     "tensorflow.python.autograph.pyct.loader": "tempfile",
+    "tensorflow.python.ops.control_flow_assert": "cond",
+    "tensorflow.python.ops.nn_impl": "tf_cond",
     "tensorflow.python.ops.rnn": "_transpose_batch_time _best_effort_input_batch_size",
     "tf_keras.src.backend": "_SEED_GENERATOR _GRAPH_LEARNING_PHASES _get_variables track_variable",
     "tf_keras.src.layers.core.lambda_layer:Lambda": "_check_variables",

@@ -169,3 +169,15 @@ def test_hooks_get_the_traces_that_they_ask_for(session: Any) -> None:
     }
     assert product.op.name in names
     assert metadata.partition_graphs
+
+
+def test_steps_without_feeds_are_compiled(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = tf.constant(1), tf.constant(2)
+    chain, fetching = HookChain([Recorder()]), HookChain([Recorder(fetches={"two": two})])
+
+    def slow(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a plain session call takes several times as long")
+
+    monkeypatch.setattr(session, "run", slow)
+    assert chain.run(session, one) == 1
+    assert fetching.run(session, {"one": one}) == {"one": 1}

@@ -17,6 +17,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import scale
 
 import moxing.estimator as tfe
+from moxing.engine.graph import tf_executor
 
 columns = tf.feature_column
 
@@ -233,3 +234,20 @@ def test_trees_are_refused() -> None:
     with pytest.raises(NotImplementedError, match="no longer has the operations that grow trees"):
         _ = tfe.BoostedTreesClassifier
     assert not hasattr(tfe, "BoostedTreesRegressor")
+
+
+def test_a_linear_model_runs_without_conditionals(
+    tumors: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen: list[str] = []
+    choose = tf_executor.choose
+    monkeypatch.setattr(tf_executor, "choose", lambda ops: chosen.append(choose(ops)) or chosen[-1])
+    data = {name: tumors.x[:, index] for index, name in enumerate("abc")}
+    numbers = [columns.numeric_column(name) for name in data]
+    estimator = tfe.LinearClassifier(numbers, tmp_path / "right")
+    estimator.train(read(data, tumors.y), steps=2)
+    assert chosen == [tf_executor.SINGLE_THREADED]
+    labels = np.where(tumors.y == 1, 2, 0)  # Two is no label of two classes.
+    estimator = tfe.LinearClassifier(numbers, tmp_path / "wrong")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Labels must <= n_classes - 1"):
+        estimator.train(read(data, labels), steps=2)

@@ -118,8 +118,9 @@ class HookChain:
         if key not in self._callables:
             if len(self._callables) >= _MOST_CALLABLES:
                 return session.run(fetches, feed_dict=feeds)
-            # _Held keeps the fetches and feeds alive, so that no other objects get their ids.
-            made = session.make_callable(fetches, feed_list=list(feeds))
+            # _Held keeps the fetches and feeds alive, so that no other objects get their ids. With
+            # a list of feeds, even an empty one, TensorFlow's callable is a plain session call.
+            made = session.make_callable(fetches, feed_list=list(feeds) or None)
             self._callables[key] = _Held(made, fetches, tuple(feeds))
         return self._callables[key](*feeds.values())
 

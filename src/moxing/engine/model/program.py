@@ -26,6 +26,7 @@ from moxing.engine.graph import (
 from moxing.engine.graph.rewrites import (
     convolution_gradients,
     fused_sums,
+    plain_conditionals,
     precision,
     stateless,
 )
@@ -124,6 +125,7 @@ def build(
     _check_averages(job)
     convolution_gradients.install()
     fused_sums.install()
+    plain_conditionals.install()
     with resource_variables():
         try:
             return _build(job, taken, order, place, may_lift=True)

@@ -19,6 +19,7 @@ from typing import Any
 import tensorflow
 from tensorflow.python.eager import monitoring
 
+from moxing.engine.graph.rewrites import plain_conditionals
 from moxing.errors import MoxImportError
 from moxing.estimator import export
 from moxing.estimator.canned import optimizers
@@ -166,7 +167,13 @@ def _tensorflow() -> types.ModuleType:
         import tf_keras
         from tf_keras.api._v1.keras.__internal__.legacy import layers
 
-        v1 = _over(tensorflow.compat.v1, {"keras": tf_keras.api._v1.keras, "layers": layers})
+        names = {
+            "keras": tf_keras.api._v1.keras,
+            "layers": layers,
+            # The models ask for the sizes of variables, which are known, in conditionals.
+            "cond": plain_conditionals.static,
+        }
+        v1 = _over(tensorflow.compat.v1, names)
         v2 = _over(tensorflow.compat.v2, {"keras": tf_keras})
         compat = _over(tensorflow.compat, {"v1": v1, "v2": v2})
         known = _over(tensorflow, {"keras": tf_keras, "compat": compat})
