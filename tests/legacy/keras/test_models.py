@@ -86,3 +86,16 @@ def test_a_layers_own_list_is_kept() -> None:
     assert output.shape.as_list() == [1, 3]
     assert len(stack._layers) == 2
     assert len(stack.trainable_weights) == 4
+
+
+def test_a_model_takes_what_its_layers_take() -> None:
+    models.install()
+    models.install()
+    with tf.Graph().as_default(), tf.Session() as session:
+        layers = [tf_keras.layers.Reshape((4, 1), input_shape=(4,)), tf_keras.layers.Flatten()]
+        model = tf_keras.Sequential(layers)
+        model.compile("sgd", "mse")
+        images = tf.ones([3, 2, 2])
+        assert session.run(model(images)).shape == (3, 4)
+        with pytest.raises(ValueError, match="15 elements"):
+            model(tf.ones([3, 5]))

@@ -54,6 +54,7 @@ def install() -> None:
     _rename_new(training.Model)
     _rename(functional.Functional, "__init__", _PARTS)
     _skip_containers(functional.Functional)
+    _take_other_shapes(functional.Functional)
     _add(sequential.Sequential, "predict_classes", _predict_classes)
     _add(sequential.Sequential, "predict_proba", _predict_proba)
 
@@ -123,6 +124,22 @@ def _rename_new(kind: Any) -> None:
 
     __new__.takes_old_names = True  # type: ignore[attr-defined]
     kind.__new__ = staticmethod(__new__)
+
+
+def _take_other_shapes(kind: Any) -> None:
+    """Lets models be called on tensors of other shapes than their inputs', as until TensorFlow 2.3.
+
+    Their layers say which shapes they take: a Reshape, as the first one, takes many.
+    """
+    checked = kind.input_spec
+    if getattr(checked.fget, "takes_other_shapes", False):
+        return
+
+    def input_spec(self: Any) -> Any:
+        return getattr(self, "_manual_input_spec", None)
+
+    input_spec.takes_other_shapes = True  # type: ignore[attr-defined]
+    kind.input_spec = property(input_spec, checked.fset, doc=checked.__doc__)
 
 
 def _skip_containers(kind: Any) -> None:

@@ -313,3 +313,18 @@ def test_metrics_are_appended_to_the_lists_of_a_model(faces: Faces) -> None:
     assert (history["largest"], history["metric_2"]) == ([4.0], [2.0])
     assert (values["largest"], values["metric_2"]) == (4.0, 2.0)
     assert len(model.metrics_tensors) == 2
+
+
+def test_an_output_that_is_a_list_of_one_is_the_tensor(faces: Faces) -> None:
+    """`K.gradients` gives a list, which programs return from a Lambda."""
+    keras = faces.load("keras")
+    K = keras.backend  # noqa: N806, the name that programs know
+    with tf.Graph().as_default():
+        given = keras.layers.Input((3,))
+        squares = keras.layers.Lambda(lambda x: x * x)(given)
+        slopes = keras.layers.Lambda(
+            lambda pair: K.gradients(K.sum(pair[1]), pair[0]), output_shape=lambda shapes: shapes[0]
+        )([given, squares])
+        product = keras.layers.multiply([given, slopes])
+        model = keras.models.Model(given, product)
+        assert model.predict(np.array([[1.0, 2.0, 3.0]])).tolist() == [[2.0, 8.0, 18.0]]

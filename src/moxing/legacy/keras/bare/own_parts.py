@@ -13,7 +13,7 @@ _LIBRARIES = ("tf_keras", "keras", "tensorflow")
 
 
 def serve_bare() -> None:
-    """From now on graphs take the shapes that own layers state, and initializers get texts."""
+    """From now on layers, initializers and models of the program are called as by Keras 2."""
     from tf_keras.src.engine import base_layer_utils, base_layer_v1
 
     utils: Any = base_layer_utils
@@ -37,7 +37,8 @@ def serve_bare() -> None:
         outputs = call(self, *given, **named)
         if given and _states_shape(self):
             _complete(self, given[0], outputs)
-        return outputs
+        # Keras 2 had no list of one tensor as an output: `K.gradients(y, x)` in a Lambda is one.
+        return outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else outputs
 
     kind.__call__ = __call__
     _list_layers()
