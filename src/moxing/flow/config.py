@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -115,6 +116,8 @@ class _Train:
         def setter(value: Any = 1) -> Any:
             place = f"flow.config.train.{name}"
             given = checked(place, _TRAIN[name], value)
+            if isinstance(given, float) and not math.isfinite(given):
+                raise MoxValueError(f"{place}({given}): give a finite number.")
             if name in ("num_gradient_accumulation_steps", "batch_size") and given < 1:
                 raise MoxValueError(f"{place}({given}): it must be 1 or more.")
             self._owner.target(place, train=True).train[name] = given
@@ -251,7 +254,7 @@ class Config(_JobLevel):
             if train:
                 raise MoxRuntimeError(
                     f"{place} was called outside a job, where it would change nothing. Call it"
-                    " first thing in the body of the train job."
+                    " first thing in the body of the train job, a function with @flow.function."
                 )
             session.require_open(place)
             return session.default().defaults

@@ -25,6 +25,8 @@ def function(given: Any = None) -> Any:
         return lambda inner: Job(inner, given.conf)
     if given is None:
         return lambda inner: Job(inner, None)
+    if given is FunctionConfig:
+        raise MoxTypeError("flow.function was given FunctionConfig itself: write FunctionConfig().")
     if not callable(given):
         raise MoxTypeError(f"flow.function takes a function or FunctionConfig, not {shown(given)}.")
     return Job(given, None)

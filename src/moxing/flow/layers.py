@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxValueError, shown
+from moxing.errors import MoxTypeError, MoxValueError, shown
 from moxing.flow import absent, nn
 from moxing.flow.operations import arrays
 from moxing.flow.regularizers import Regularizer
@@ -42,6 +42,15 @@ def _prefix(name: str | None, kind: str) -> str:
     return own
 
 
+def _check_activation(given: Any, layer: str) -> None:
+    """Raises an error, before the layer has variables, if an activation is no function."""
+    if given is not None and not callable(given):
+        raise MoxTypeError(
+            f"{layer}: activation={shown(given)}; give a function, such as"
+            " flow.keras.activations.relu."
+        )
+
+
 @spelling.placed(
     "inputs units activation use_bias kernel_initializer bias_initializer trainable name"
     " model_distribute",
@@ -62,6 +71,7 @@ def dense(
 ) -> Blob:
     """`activation(x W^T + b)` with W of shape (units, in), `<name>-weight`, and `<name>-bias`."""
     check(inputs, "flow.layers.dense")
+    _check_activation(activation, "flow.layers.dense")
     own, shape = _prefix(name, "Dense"), inputs.static_shape
     flat = inputs if len(shape) == 2 else arrays.reshape(inputs, (-1, shape[-1]))
     weight = get_variable(
@@ -122,6 +132,7 @@ def conv2d(
     With `groups`, each group of channels has filters of its own.
     """
     check(inputs, "flow.layers.conv2d")
+    _check_activation(activation, "flow.layers.conv2d")
     own, first = _prefix(name, "Conv2D"), data_format == "NCHW"
     kernel = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     channels = inputs.static_shape[1 if first else -1]

@@ -85,8 +85,19 @@ sigmoid_v2, tanh_v2 = sigmoid, tanh
 round = _unary("round", tf.round, "The nearest whole number; of two the even one.")
 
 
+def _called(what: str) -> Callable[[Any], Any]:
+    """Names a function as programs call it, for the errors of the decorators around it."""
+
+    def decorate(function: Any) -> Any:
+        function.__name__ = what
+        return function
+
+    return decorate
+
+
 def _binary(what: str, function: Callable[[Any, Any], Any], text: str) -> Callable[..., Blob]:
     @by_sample(rules.aligned("x", "y"))
+    @_called(what)
     def apply(x: Any, y: Any, name: str | None = None) -> Blob:
         own = context.op_name(name, what)
         given = [item for item in (x, y) if isinstance(item, Blob)]
@@ -151,6 +162,7 @@ def _truth(function: Callable[..., Any]) -> Callable[..., Any]:
 def _reduce(what: str, function: Callable[..., Any], text: str) -> Callable[..., Blob]:
     @spelling.also(x="input_tensor", input_blob="input_tensor")
     @by_sample(rules.given("input_tensor", "axis"))
+    @_called(what)
     def apply(
         input_tensor: Blob, axis: Any = None, keepdims: bool = False, name: str | None = None
     ) -> Blob:

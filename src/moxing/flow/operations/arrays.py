@@ -42,6 +42,8 @@ def reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
         MoxValueError: the numbers of elements differ.
     """
     tensor, sizes, declared = tensor_of(x, "flow.reshape"), list(shape), None
+    if sizes.count(-1) > 1:
+        raise MoxValueError(f"flow.reshape: shape={tuple(shape)} has -1 twice; once is enough.")
     if None in tensor.shape.as_list() and None not in x.static_shape and sizes:
         declared = _filled(x.static_shape, sizes)
         if -1 not in sizes and math.prod(sizes) == math.prod(x.static_shape):

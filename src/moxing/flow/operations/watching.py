@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from moxing.errors import MoxTypeError, shown
 from moxing.flow.trace import context, spelling
 from moxing.flow.trace.blobs import Blob
 from moxing.flow.trace.shards import SplitBlob
@@ -46,6 +47,10 @@ class BlobDefinition:
 def _handler(given: Any, blob: Blob) -> Callable[[Any], Any]:
     if callable(given):
         return given
+    if given is not None and not isinstance(given, str):
+        raise MoxTypeError(
+            f"flow.watch takes a function, or a text to print before values, not {shown(given)}."
+        )
     prompt = given if isinstance(given, str) else blob.logical_blob_name
     return lambda value: print(f"{prompt}: {value}", flush=True)
 

@@ -39,10 +39,13 @@ class Job:
         for name, default in self._arguments.items():
             found = inputs.named(name, default)
             if found is None:
-                raise MoxTypeError(
-                    f"job {user_calls.location(function)}: argument {name} needs a definition as"
-                    f" its default: {name}=flow.FixedTensorDef(shape)."
+                advice = (
+                    "a method can't be a job, so define the function outside of the class"
+                    if name == "self"
+                    else f"argument {name} needs a definition as its default:"
+                    f" {name}=flow.FixedTensorDef(shape)"
                 )
+                raise MoxTypeError(f"job {user_calls.location(function)}: {advice}.")
             self.definitions += found
         self.session = session.register(self)
 
@@ -62,12 +65,18 @@ class Job:
             return context.JUNE_2020
         return context.MARCH_2020 if self.later else context.NOVEMBER_2019
 
-    def __call__(self, *args: Any) -> Handle | None:
+    def __call__(self, *args: Any, **named: Any) -> Handle | None:
         """Queues a step.
 
         Raises:
             MoxRuntimeError: no CheckPoint.init or load came before, or the session is closed.
+            MoxTypeError: arguments are given by their names.
         """
+        if named:
+            raise MoxTypeError(
+                f"job {self.name} was called with {', '.join(named)} by name: a job takes its"
+                f" arrays by their places, {self.name}({', '.join(self._arguments)})."
+            )
         if context.current() is not None:
             raise MoxRuntimeError(f"job {self.name} was called inside a job.")
         return self.session.call(self, args)
@@ -157,7 +166,8 @@ class Job:
         """Returns the arrays to feed."""
         if len(args) != len(self._arguments):
             raise MoxTypeError(
-                f"job {self.name} takes {len(self._arguments)} arrays, and was given {len(args)}."
+                f"job {self.name} takes {len(self._arguments)} arrays, and was given {len(args)}:"
+                f" call {self.name}({', '.join(self._arguments)})."
             )
         values: list[Any] = []
         for (name, default), value in zip(self._arguments.items(), args, strict=True):

@@ -38,6 +38,7 @@ _RESOURCE: dict[str, Any] = {
 }
 _EFFECTIVE = (*_DEFAULTS, "machine_num")
 _OF_SESSION = ("gpu_device_num", "cpu_device_num", "machine_num")
+_LAST_PORT = 65535
 _FROM_ONE = ("gpu_device_num", "cpu_device_num", "machine_num", "start_timeout", "stall_timeout")
 RESOURCE: dict[str, type] = {
     **dict.fromkeys(_INTS, int),
@@ -123,6 +124,8 @@ class Settings:
             )
         if name in _FROM_ONE and value < 1:
             raise MoxValueError(f"{where}.{name}({value}): it must be 1 or more.")
+        if name in ("ctrl_port", "data_port") and not -1 <= value <= _LAST_PORT:
+            raise MoxValueError(f"{where}.{name}({value}): a port is a number up to {_LAST_PORT}.")
         self._put(name, value, where)
 
     def _put(self, name: str, value: Any, where: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -42,6 +42,7 @@ class Blob:
     listed = False  # Whether it is a list of tensors of any sizes.
     # With this attribute numpy leaves `array + blob` to the blob.
     __array_priority__ = 1000
+    __array_ufunc__ = None  # So that NumPy's numbers leave operators to the blob.
 
     def __init__(
         self,
@@ -329,6 +330,15 @@ class Blob:
             " blob: its values come with .get(). Compare shapes, or use `is` to ask whether two are"
             " one."
         )
+
+    def _no_values(self, *_: Any, **__: Any) -> NoReturn:
+        raise MoxTypeError(
+            f"blob {self} has no values while the job is traced: NumPy, TensorFlow and Python's"
+            " numbers can't take it. Compute with flow.math and flow.nn; after the step, with the"
+            " arrays of .get()."
+        )
+
+    __array__ = __tf_tensor__ = __float__ = __int__ = _no_values
 
     def __repr__(self) -> str:
         return f"<Blob {self.logical_blob_name} shape={self.static_shape} {self.dtype.name}>"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import numbers
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -203,10 +204,37 @@ def input_blob_def(
     None, or `distribute` is `flow.distribute.broadcast()`, or the input is dynamic.
     """
     del name
-    sizes = tuple(int(size) for size in shape)
+    sizes, kind = _checked("an input", shape, dtype)
     axis = _batch_axis(batch_axis, len(sizes))
     split = axis == 0 and getattr(distribute, "kind", "") != "broadcast"
-    return InputDef(sizes, tf.as_dtype(dtype), is_dynamic, by_sample=split, batch_axis=axis)
+    return InputDef(sizes, kind, is_dynamic, by_sample=split, batch_axis=axis)
+
+
+def _checked(what: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], tf.DType]:
+    """Returns the shape and the data type of a definition.
+
+    Raises:
+        MoxValueError: the shape is none of whole numbers from 0.
+        MoxTypeError: there is no such data type.
+    """
+    sizes = tuple(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else ("",)
+    if not all(
+        isinstance(size, numbers.Real) and float(size) >= 0 and float(size).is_integer()
+        for size in sizes
+    ):
+        raise MoxValueError(
+            f"the shape of {what} is {shown(shape)}; it takes whole numbers, as in (32, 3). For"
+            " batches of several sizes, give the largest: flow.MirroredTensorDef, or"
+            " flow.input_blob_def(shape, is_dynamic=True)."
+        )
+    try:
+        kind = tf.as_dtype(dtype)
+    except TypeError:
+        raise MoxTypeError(
+            f"the data type of {what} is {shown(dtype)}; it takes a type such as flow.float,"
+            " flow.int32 or flow.double."
+        ) from None
+    return tuple(int(size) for size in sizes), kind
 
 
 def _batch_axis(given: Any, rank: int) -> int | None:
@@ -249,9 +277,9 @@ def MirroredTensorDef(  # noqa: N802
 ) -> InputDef:
     """A list of one array for each device, each of at most the elements of `shape`."""
     del name
-    sizes = tuple(int(size) for size in shape)
+    sizes, kind = _checked("a mirrored input", shape, dtype)
     axis = _batch_axis(batch_axis, len(sizes))
-    return InputDef(sizes, tf.as_dtype(dtype), True, True, batch_axis=axis, later=True)
+    return InputDef(sizes, kind, True, True, batch_axis=axis, later=True)
 
 
 def MirroredTensorListDef(  # noqa: N802

@@ -84,8 +84,9 @@ def _explained(name: str, values: Sequence[Any]) -> Iterator[None]:
         blobs = [item for item in items if isinstance(item, Blob)]
         shapes = ", ".join(f"{blob.static_shape} {blob.dtype.name}" for blob in blobs)
         reason = str(error).partition("\n")[0].partition(" for '{{node")[0].rstrip(".")
+        told = "an operator of Python" if name == "binary" else name.strip("_")
         raise MoxValueError(
-            f"{name.strip('_')} can't be made of {shapes or 'its arguments'}: {reason}."
+            f"{told} can't be made of {shapes or 'its arguments'}: {reason}."
         ) from error
 
 

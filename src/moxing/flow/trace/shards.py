@@ -14,9 +14,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from moxing.errors import MoxNotSupportedError, MoxValueError
+from moxing.errors import MoxNotSupportedError, MoxTypeError, MoxValueError, shown
 from moxing.flow.trace import context, parallel, scopes
 from moxing.flow.trace.blobs import Blob, tensor_of
+from moxing.flow.trace.layouts import Distribute
 
 
 class Split:
@@ -130,9 +131,17 @@ def axis_of(distribute: Any, name: str, shape: Sequence[int]) -> int | None:
         MoxValueError: the variable has no such axis, or fewer elements along it than devices.
     """
     count = scopes.total()
-    if getattr(distribute, "kind", "") != "split" or count == 1:
+    if distribute is not None and not isinstance(distribute, Distribute):
+        raise MoxTypeError(
+            f"variable {name!r}: distribute={shown(distribute)} is no layout; give"
+            " flow.distribute.split(axis) or flow.distribute.broadcast()."
+        )
+    if distribute is None or distribute.kind != "split":
         return None
     axis = distribute.axis
+    assert axis is not None
+    if count == 1 and axis < len(shape):
+        return None
     if axis >= len(shape) or shape[axis] < count:
         raise MoxValueError(
             f"variable {name!r} of shape {tuple(shape)} can't be split along axis {axis} over"

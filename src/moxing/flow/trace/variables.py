@@ -169,6 +169,10 @@ def _check_shape(own: str, shape: Any) -> None:
         )
     if not all(_is_whole(size) for size in sizes):
         raise MoxValueError(f"variable {own!r} needs a shape of whole numbers, not {shown(shape)}.")
+    if 0 in sizes:
+        raise MoxValueError(
+            f"variable {own!r} has the shape {tuple(sizes)} and no elements: give sizes from 1."
+        )
 
 
 def _is_whole(size: Any) -> bool:
@@ -219,6 +223,8 @@ def get_variable(
             differently.
     """
     trace = context.enter_op("flow.get_variable")
+    if not isinstance(name, str):
+        raise MoxTypeError(f"flow.get_variable: the name of a variable is text, not {shown(name)}.")
     own = trace.prefix + name
     if own in trace.blobs:
         known = trace.blobs[own]

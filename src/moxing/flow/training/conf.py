@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 from moxing.errors import MoxTypeError, MoxValueError, near_matches, shown
@@ -87,6 +88,11 @@ def filled(where: str, given: Any, known: Fields) -> dict[str, Any]:
     missing = [key for key, value in result.items() if value is NEEDED]
     if missing:
         raise MoxValueError(f"{where} needs {', '.join(missing)}.")
+    for key, default in known.items():
+        kind = bool if isinstance(default, bool) else Real if isinstance(default, float) else object
+        if not isinstance(result[key], kind) or (kind is Real and result[key] is True):
+            word = "True or False" if kind is bool else "a number"
+            raise MoxTypeError(f"{where}: {key} is {shown(result[key])}; it takes {word}.")
     return result
 
 

@@ -36,7 +36,7 @@ def hints(error: BaseException, folder: str, users: bool) -> list[str]:
     found += [damaged.about(error), _about_tensorboard(error)]
     if users:
         found += [advice.about(error), _about_module(error, folder), _about_relative(error)]
-        found.append(_about_range(error))
+        found += [_about_range(error), _about_no_result(error)]
     return [sentence for sentence in found if sentence]
 
 
@@ -48,6 +48,18 @@ def _about_store(error: BaseException) -> str:
             " mox.file.* or mox.file.shift('os','mox')."
         )
     return ""
+
+
+def _about_no_result(error: BaseException) -> str:
+    """Returns why the call of a job of the flow dialect has no `.get()`."""
+    if not isinstance(error, AttributeError) or error.name not in ("get", "async_get"):
+        return ""
+    if error.obj is not None or "moxing.flow" not in sys.modules:
+        return ""
+    return (
+        "The call of a job whose function returns nothing gives None: return the blobs in the"
+        f" function, or leave out .{error.name}()."
+    )
 
 
 def _about_range(error: BaseException) -> str:
