@@ -147,6 +147,35 @@ def test_lines_at_any_time_are_dropped_and_the_last_words_of_a_process_stay(
     assert said == [*kept, b"the end is cut o"]
 
 
+CLOSES = f"""
+import ctypes, os, sys
+from moxing import native_noise
+native_noise.drop_from_now_on()
+os.closerange(3, 1 << 16)
+files = [open("file%d" % number, "wb") for number in range(20)]
+libc = ctypes.CDLL(None)
+libc.fputs.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+libc.fputs({BROKEN_STEP!r}, ctypes.c_void_p.in_dll(libc, "stderr"))
+print("went on", sum(os.path.getsize(file.name) for file in files))
+"""
+
+
+def test_native_code_writes_into_no_file_of_a_program_that_closes_all_descriptors(
+    tmp_path: Path,
+) -> None:
+    environment = {k: v for k, v in os.environ.items() if k not in ("MOX_DEBUG", "MOX_SIFTED")}
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSES],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "went on 0\n"), done.stderr
+
+
 SERVER = """
 import os, sys
 import moxing.tensorflow

@@ -43,6 +43,7 @@ _REST_OF_IT = re.compile(
 
 SIFTED = "MOX_SIFTED"  # Set where a launcher drops such lines from all that a task prints.
 _DEBUG = "MOX_DEBUG"
+_HIGH, _FROM_THE_LAST = 4096, 8  # Descriptors.
 _START = 30.0  # Seconds that a process may take to start.
 _LONGEST = 1 << 16  # A line that does not end must not fill the memory.
 _UNBUFFERED = 2  # _IONBF of the C library: each message is written at once, and whole.
@@ -146,6 +147,9 @@ def _to_a_sieve() -> int:
     The process belongs to nobody, so that a program which waits for all of its children does not
     wait for it. Its input ends with the last process that has the descriptor.
     """
+    import fcntl
+    import resource
+
     ends, to = os.pipe()
     try:
         subprocess.run(
@@ -161,7 +165,14 @@ def _to_a_sieve() -> int:
         raise
     finally:
         os.close(ends)
-    return to
+    try:
+        # High: if a program closes all descriptors, files that it opens later get low numbers, and
+        # native code must not write into these files.
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        at = min(most, _HIGH) - _FROM_THE_LAST
+        return fcntl.fcntl(to, fcntl.F_DUPFD_CLOEXEC, max(at, to))
+    finally:
+        os.close(to)
 
 
 def _main() -> None:
