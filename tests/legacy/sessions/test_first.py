@@ -59,6 +59,7 @@ def test_a_typo_trains_nothing_though_main_could_parse_arguments(
     done = _ran(tmp_path, text, "--learning_rat=0.2")
     assert done.returncode == 1
     assert "flag --learning_rat is not defined. Did you mean --learning_rate?" in done.stderr
+    assert "Exception ignored" not in done.stderr
     assert done.stdout == ""
 
 

@@ -44,7 +44,8 @@ def install() -> None:
         start(self, *arguments, **keywords)
 
     def __del__(self: Any) -> None:
-        if not is_of_parent(self):
+        # A session that an error kept from being made has no handle to delete.
+        if "_session" in vars(self) and not is_of_parent(self):
             delete(self)
 
     def bounded(self: Any) -> None:
