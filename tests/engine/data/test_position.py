@@ -188,6 +188,27 @@ def test_a_changed_pipeline_is_noticed(
     ) in messages(log)
 
 
+def test_other_arrays_are_read_from_the_same_place(
+    tmp_path: Path, log: pytest.LogCaptureFixture
+) -> None:
+    """TensorFlow's state of an iterator holds its arrays, which would be read on."""
+
+    def input_fn(first: float) -> Callable[[str], Any]:
+        array = np.arange(40, dtype=np.float32) + np.float32(first)
+        return dataset(lambda: D.from_tensor_slices(array).batch(2))
+
+    def train(first: float, steps: int) -> None:
+        execute(log_dir=tmp_path, max_steps=steps, input_fn=input_fn(first))
+
+    train(0.0, 4)
+    train(0.0, 8)
+    assert not [line for line in messages(log) if "can't be read" in line]
+    train(100.0, 12)
+    told = [line for line in messages(log) if "can't be read" in line]
+    assert len(told) == 1
+    assert "it holds the data of then, and input_fn has other data now" in told[0]
+
+
 def test_another_prefetch_or_parallelism_is_the_same_pipeline(
     tmp_path: Path, log: pytest.LogCaptureFixture
 ) -> None:

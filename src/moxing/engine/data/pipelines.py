@@ -113,6 +113,15 @@ class Pipeline:
                 whole.update(repr((node.op, _described(value))).encode())
         return whole.hexdigest()[:16]
 
+    def data(self) -> str:
+        """Identifies the arrays that the graph holds for the pipeline's datasets."""
+        whole = hashlib.sha256()
+        for op in ancestry.behind(self._roots):
+            size = op.outputs[0].shape.num_elements() if op.type == "Const" else None
+            if size is not None and size > _SMALL:
+                whole.update(op.get_attr("value").SerializeToString(deterministic=True))
+        return whole.hexdigest()[:16]
+
     def _datasets(self) -> Iterator[tuple[str, bool]]:
         """The type of each dataset, and whether it has the name of a file."""
         for op in ancestry.behind(self._roots):

@@ -13,7 +13,7 @@ import json
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,6 +116,7 @@ class Position:
         targets = list(step)
         graph = tf.get_default_graph()
         self.pipelines: tuple[str, ...] = ()
+        self._data: list[str] = []
         self.again = 0
         self._reads = [] if positioned else reads(targets)
         found = [] if positioned else [Pipeline(op) for op in iterators(targets, graph)]
@@ -130,6 +131,7 @@ class Position:
             return
         mixed = bool(run_context.current().positioned)
         self.pipelines = tuple(item.fingerprint(values=not mixed) for item in found)
+        self._data = [item.data() for item in found]
         self._initializers = [item.initializer for item in found]
         self.kind = Kind.COUNT if self._reasons else Kind.STATE
         if self.kind is Kind.STATE and sum(item.held_bytes() for item in found) > LARGEST:
@@ -159,7 +161,7 @@ class Position:
         if sum(map(len, states)) > LARGEST:
             self._count_instead(places.too_large(LARGEST))
             return None
-        return _encode(states, self.pipelines)
+        return _encode(states, self.pipelines, self._data)
 
     def older(self, content: bytes, batches: int) -> bytes | None:
         """Adds to a saved place the number of batches that a later run reads from it and drops.
@@ -173,8 +175,8 @@ class Position:
         """
         if self.kind is not Kind.STATE:
             return None
-        states, behind = _decode(content, self.pipelines)
-        return _encode(states, self.pipelines, behind + batches)
+        states, behind = _decode(content, self.pipelines, self._data)
+        return _encode(states, self.pipelines, self._data, behind + batches)
 
     def _taken(self, session: tf.Session) -> list[bytes] | None:
         """Returns the states; None if TensorFlow can't serialize them, or takes too long."""
@@ -243,7 +245,7 @@ class Position:
         Returns None if the place could not be restored.
         """
         try:
-            states, behind = _decode(content, self.pipelines)
+            states, behind = _decode(content, self.pipelines, self._data)
             pairs = zip(self._transfers, states, strict=True)
             feeds = {transfer.fed: state for transfer, state in pairs}
             session.run([transfer.restore for transfer in self._transfers], feeds)
@@ -279,17 +281,25 @@ class Position:
         return True
 
 
-def _encode(states: Iterable[bytes], pipelines: Iterable[str], behind: int = 0) -> bytes:
+def _encode(
+    states: Iterable[bytes], pipelines: Iterable[str], data: Sequence[str], behind: int = 0
+) -> bytes:
     """Returns a ZIP file of the states, with a member that identifies their pipelines.
 
     Args:
         states: the states of the iterators.
         pipelines: the fingerprints of the iterators' pipelines.
+        data: identifies the arrays in the pipelines. TensorFlow's states hold these arrays, and an
+            iterator that gets a state goes on with the state's.
         behind: the number of batches to read and drop after the states are restored.
     """
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        index: dict[str, Any] = {"format": _FORMAT, "pipelines": list(pipelines)}
+        index: dict[str, Any] = {
+            "format": _FORMAT,
+            "pipelines": list(pipelines),
+            "data": list(data),
+        }
         if behind:
             index |= {"format": _FORMAT_BEHIND, "behind": behind}
         archive.writestr(_member(_INDEX), json.dumps(index))
@@ -302,11 +312,11 @@ def _member(name: str) -> zipfile.ZipInfo:
     return zipfile.ZipInfo(name)  # Without a time: the same state makes the same bytes.
 
 
-def _decode(content: bytes, pipelines: tuple[str, ...]) -> tuple[list[bytes], int]:
+def _decode(content: bytes, pipelines: tuple[str, ...], data: list[str]) -> tuple[list[bytes], int]:
     """Returns the states in the bytes that `_encode` made, and the number of batches to drop.
 
     Raises:
-        ValueError: the bytes have another format, or are of other pipelines.
+        ValueError: the bytes have another format, or are of other pipelines or data.
         zipfile.BadZipFile: the bytes are damaged.
     """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -315,5 +325,7 @@ def _decode(content: bytes, pipelines: tuple[str, ...]) -> tuple[list[bytes], in
             raise ValueError(f"its format is {index['format']}, which is not known here")
         if tuple(index["pipelines"]) != pipelines:
             raise ValueError("it is of other pipelines")
+        if index.get("data", data) != data:  # Earlier versions did not write it.
+            raise ValueError("it holds the data of then, and input_fn has other data now")
         states = [archive.read(f"iterator-{number}") for number in range(len(pipelines))]
         return states, int(index.get("behind", 0))
