@@ -53,6 +53,9 @@ OF_ONE_FACE = {
     ("wording/report.py", "--tf_xla_auto_jit"): "an option of TensorFlow's, in TF_XLA_FLAGS",
     ("loop/profile.py", "--logdir"): "an argument of TensorBoard",
     ("reporting/trackers/opening.py", "--loggers"): "an option of mox run, for every face",
+    ("run/rehearsed.py", "--dry_run"): "a flag of the command line, for every face",
+    ("run/rehearsed.py", "--worker_hosts"): "likewise",
+    ("run/rehearsed.py", "--ps_hosts"): "likewise",
 }
 FILES = re.compile(r"\.mox\.|openmox\.")
 
