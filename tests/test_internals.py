@@ -135,7 +135,8 @@ TABLE = {
     "tf_keras.src.engine.training_v1:Model": "_output_loss_metrics",
     "tf_keras.src.engine.training_utils_v1": "get_metric_function",
     "tf_keras.src": "backend callbacks layers",
-    "tf_keras.src.utils": "data_utils",
+    "tf_keras.src.utils": "conv_utils data_utils",
+    "tf_keras.src.utils.conv_utils": "deconv_output_length",
     "tf_keras.src.utils.data_utils": "get_file",
     "matplotlib.font_manager": "_load_fontmanager",
     "tf_keras.src.layers": "merging serialization deserialize_from_json",
@@ -173,6 +174,7 @@ OF_OBJECTS = {
     "models, optimizers and losses of tf_keras": (
         "_is_graph_network _hyper _fn_kwargs _self_tracked_trackables"
     ),
+    "layers of tf_keras": "_activity_regularizer _handle_activity_regularization",
     "savers and their hooks": "_var_list _timer _every_steps _every_secs _listeners",
     "handlers of tf_slim": "_image_key _format_key _channels _dtype _shape _repeated",
     "layers of tf.layers": "_trainable_weights _non_trainable_weights _scope",

@@ -7,6 +7,7 @@ import signal
 import threading
 from typing import Any
 
+import tensorflow as tf
 from tensorflow.python.distribute import (
     collective_all_reduce_strategy,
     distribute_lib,
@@ -25,6 +26,24 @@ def install(preempted: bool) -> None:
     """
     _meet(end_at_sigterm=not preempted)
     _read_in_replicas()
+    _take_old_names()
+
+
+def _take_old_names() -> None:
+    """Restores the methods of strategies whose names TensorFlow 2.2 to 2.4 changed."""
+    kind: Any = distribute_lib.Strategy
+
+    def experimental_run_v2(self: Any, fn: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """The name of `run` until TensorFlow 2.1."""
+        return self.run(fn, args=args, kwargs=kwargs)
+
+    def experimental_make_numpy_dataset(self: Any, numpy_input: Any) -> Any:
+        """Returns a dataset of the elements of arrays or of a structure of arrays."""
+        return tf.data.Dataset.from_tensor_slices(numpy_input)
+
+    for method in (experimental_run_v2, experimental_make_numpy_dataset):
+        if not hasattr(kind, method.__name__):
+            setattr(kind, method.__name__, method)
 
 
 def _meet(end_at_sigterm: bool) -> None:

@@ -17,7 +17,7 @@ from moxing.legacy.flags import app, flags_face
 from moxing.legacy.flags.command_line import CommandLine
 from moxing.legacy.flags.tolerant_flags import TolerantFlags
 from moxing.legacy.keras import spec as keras_spec
-from moxing.legacy.names import old_names, python_paths
+from moxing.legacy.names import early_2, old_names, python_paths
 from moxing.legacy.plain.dialect import Dialect
 from moxing.legacy.uaitrain import face as uaitrain
 
@@ -132,6 +132,7 @@ def current_spec(old_optimizers: bool = False) -> Spec:
             **({"optimizers": "face:tensorflow.keras.optimizers"} if old_optimizers else {}),
             "keras": keras_spec.of_tensorflow(eager=True, old_optimizers=old_optimizers),
             "estimator": _ESTIMATOR,
+            **early_2.NAMES,
             "distribute": Spec(
                 roots=("tensorflow.compat.v2.distribute",),
                 names={"Server": "moxing.legacy.distribute.servers:Server"},

@@ -54,12 +54,14 @@ def prepare_bare() -> None:
     """Gives tf_keras the behavior that only the package `keras` had, and `tf.keras` did not."""
     from moxing.legacy.keras import free_variables, old_arguments
     from moxing.legacy.keras.bare import optimizers, own_parts
+    from moxing.legacy.keras.older import keras_1
 
     prepare()
     old_arguments.serve_bare()
     free_variables.serve_bare()
     own_parts.serve_bare()
     optimizers.serve_bare()
+    keras_1.serve_bare()
     _move_home()
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from moxing.legacy.data import keras_data
 from moxing.legacy.face.faces import Spec
-from moxing.legacy.keras import arrival, backend, devices, merging, orders
+from moxing.legacy.keras import arrival, backend, devices, merging
+from moxing.legacy.keras.older import rooms
 from moxing.legacy.plain.old_optimizers import NAMES as OLD_OPTIMIZERS
 
 _SRC = "tf_keras.src"
@@ -44,6 +45,11 @@ _BASES: dict[str, dict[str, str]] = {
         for axes in (1, 2, 3)
     },
 }
+_OLDER_LAYERS = {
+    "convolutional": rooms.CONVOLUTIONS,
+    "convolutional_recurrent": rooms.CONVOLUTIONAL_RECURRENT,
+    "recurrent": rooms.RECURRENT,
+}
 # Modules of Keras 2 that knew its backend as K, as those of layers and models did.
 _WITH_BACKEND = ("activations", "callbacks", "initializers", "losses", "metrics", "regularizers")
 # Modules of `keras.applications` that took their code from a module of the same name.
@@ -51,6 +57,7 @@ _NETS = (
     *("densenet", "inception_resnet_v2", "inception_v3", "mobilenet", "mobilenet_v2", "nasnet"),
     *("resnet50", "vgg16", "vgg19", "xception"),
 )
+_SOURCES_OF_NETS = {"resnet50": "resnet"}
 # Names that models of MobileNet are loaded with: custom_objects={"relu6": mobilenet.relu6, ...}.
 _MOBILE = {
     "relu6": f"{_ROOM}.backend:relu6",
@@ -68,6 +75,7 @@ _SLICES = {
 }
 _OPS = ("control_flow_ops", "functional_ops", "tensor_array_ops")
 _BACKEND = {
+    **rooms.BACKEND,
     "image_dim_ordering": f"{_ROOM}.backend:image_dim_ordering",
     "set_image_dim_ordering": f"{_ROOM}.backend:set_image_dim_ordering",
     "logsumexp": f"{_ROOM}.backend:logsumexp",
@@ -108,7 +116,7 @@ def of_tensorflow(eager: bool = False, old_optimizers: bool = False) -> Spec:
 
 def _of_before_2_11() -> dict[str, Any]:
     show = f"{_EAGER_API}.optimizers"
-    names = {name: f"{show}.legacy:{name}" for name in OLD_OPTIMIZERS}
+    names = {name: f"{show}.legacy:{name}" for name in OLD_OPTIMIZERS} | dict(rooms.OPTIMIZERS)
     return {"optimizers": Spec(roots=(show,), names=names, deep=True)}
 
 
@@ -118,6 +126,7 @@ def _for_graphs() -> dict[str, Any]:
         "optimizers": Spec(
             roots=("tf_keras.api._v1.keras.optimizers", f"{_SRC}.optimizers"),
             names={
+                **rooms.OPTIMIZERS,
                 "Optimizer": f"{_SRC}.optimizers.optimizer_v1:Optimizer",
                 # Keras 2 had its classes under these names, too.
                 **{
@@ -167,10 +176,15 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
             "experimental": Spec(
                 roots=(f"{api}.experimental",),
                 names={
-                    name: f"{_ROOM}.saved_models:{name}"
-                    for name in ("export_saved_model", "load_from_saved_model")
+                    **rooms.schedules(),
+                    **{
+                        name: f"{_ROOM}.saved_models:{name}"
+                        for name in ("export_saved_model", "load_from_saved_model")
+                    },
                 },
             ),
+            "mixed_precision": rooms.mixed_precision(),
+            "preprocessing": _preprocessing(api),
             "estimator": Spec(
                 names={"model_to_estimator": "moxing.estimator:model_to_estimator"},
             ),
@@ -179,10 +193,14 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
             "layers": layers,
             "models": _models(api, with_backend),
             **{
-                name: Spec(roots=(f"{api}.{name}", f"{_SRC}.{name}"), names=with_backend, deep=True)
+                name: Spec(
+                    roots=(f"{api}.{name}", f"{_SRC}.{name}"),
+                    names={**with_backend, **rooms.HELPERS, **_more(face).get(name, {})},
+                    deep=True,
+                )
                 for name in _WITH_BACKEND
             },
-            "objectives": Spec(roots=(f"{api}.losses",)),
+            "objectives": Spec(roots=(f"{api}.losses", f"{_SRC}.losses")),
             # The path in tensorflow.python.keras until TensorFlow 2.10.
             "optimizer_v2": Spec(roots=(f"{_SRC}.optimizers.legacy",), deep=True),
             "utils": _utils(api),
@@ -194,18 +212,51 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
     )
 
 
+def _more(face: str) -> dict[str, Any]:
+    return {
+        "callbacks": rooms.callbacks(face),
+        "initializers": {"_compute_fans": f"{_SRC}.initializers.initializers:_compute_fans"},
+        "metrics": rooms.METRICS,
+        "regularizers": rooms.REGULARIZERS,
+    }
+
+
+def _preprocessing(api: str) -> Spec:
+    show, source = f"{api}.preprocessing", f"{_SRC}.preprocessing"
+    image = Spec(roots=(f"{show}.image", f"{source}.image"), names=rooms.IMAGES)
+    return Spec(roots=(show, source), names={"image": image}, deep=True)
+
+
 def _applications(face: str, api: str) -> Spec:
     """Returns `keras.applications`, whose modules of Keras 2.2 held modules of their own names."""
     show, source = f"{api}.applications", f"{_SRC}.applications"
+    names, others = rooms.applications(face)
     nets = {
         name: Spec(
-            roots=(f"{show}.{name}", f"{source}.{name}"),
-            names={name: f"face:{face}.applications.{name}", **_PARTS_OF_NETS.get(name, {})},
+            roots=(f"{show}.{name}", f"{source}.{_SOURCES_OF_NETS.get(name, name)}"),
+            names={
+                **names,
+                name: f"face:{face}.applications.{name}",
+                **_PARTS_OF_NETS.get(name, {}),
+            },
+            fallback=others,
         )
         for name in _NETS
     }
-    utils = _renamed(f"{source}.imagenet_utils", {"_obtain_input_shape": "obtain_input_shape"})
-    return Spec(roots=(show, source), names={"imagenet_utils": utils, **nets}, deep=True)
+    utils = Spec(
+        roots=(f"{source}.imagenet_utils",),
+        names={**names, "_obtain_input_shape": f"{source}.imagenet_utils:obtain_input_shape"},
+    )
+    return Spec(
+        roots=(show, source),
+        names={
+            "imagenet_utils": utils,
+            "keras_modules_injection": names["keras_modules_injection"],
+            "mobilenetv2": f"face:{face}.applications.mobilenet_v2",
+            **nets,
+        },
+        deep=True,
+    )
 
 
 def _old_batch_dot(api: str) -> dict[str, Any]:
@@ -220,7 +271,12 @@ def _layers(api: str, with_backend: dict[str, str]) -> Spec:
     modules = {
         name: Spec(
             roots=(show, *(f"{_SRC}.layers.{part}" for part in parts)),
-            names={**with_backend, **_BASES.get(name, {})},
+            names={
+                **with_backend,
+                **rooms.HELPERS,
+                **_BASES.get(name, {}),
+                **_OLDER_LAYERS.get(name, {}),
+            },
             fallback=(f"{_SRC}.layers",),
             gone=_GONE,
         )
@@ -230,12 +286,12 @@ def _layers(api: str, with_backend: dict[str, str]) -> Spec:
         roots=(show, f"{_SRC}.layers"),
         names={
             **modules,
+            **rooms.HELPERS,
+            **rooms.CONVOLUTIONS,
+            **rooms.CONVOLUTIONAL_RECURRENT,
             # Keras 1's function, and the module of the same name.
             "merge": f"{_ROOM}.merging",
             "Merge": merging.merge_layer,
-            "AtrousConvolution1D": f"{show}:Conv1D",
-            "AtrousConvolution2D": f"{show}:Conv2D",
-            "Deconvolution2D": orders.deconvolution,
             "CuDNNLSTM": devices.cudnn("CuDNNLSTM", "LSTM"),
             "CuDNNGRU": devices.cudnn("CuDNNGRU", "GRU"),
             "TimeDistributedDense": _time_distributed_dense,
@@ -292,6 +348,7 @@ def _engine(with_backend: dict[str, str]) -> Spec:
         ),
         names={
             **with_backend,
+            **rooms.HELPERS,
             "Container": f"{_SRC}.engine.functional:Functional",
             "Network": f"{_SRC}.engine.functional:Functional",
             "merge": f"{_ROOM}.merging",
@@ -301,6 +358,7 @@ def _engine(with_backend: dict[str, str]) -> Spec:
         roots=(f"{_SRC}.engine", *topology.roots),
         names={
             **topology.names,
+            **rooms.ENGINE,
             "topology": topology,
             "network": topology,
             "base_layer": topology,
@@ -311,9 +369,8 @@ def _engine(with_backend: dict[str, str]) -> Spec:
                     f"{_SRC}.engine.training_v1",
                     f"{_SRC}.engine.training_utils_v1",
                 ),
-                names={**_SLICES, **with_backend},
+                names={**rooms.TRAINING, **_SLICES, **with_backend},
             ),
-            "saving": f"{_SRC}.saving.legacy.hdf5_format",
         },
         deep=True,
     )
@@ -329,16 +386,16 @@ def _utils(api: str) -> Spec:
                 roots=(f"{_SRC}.engine.training_utils_v1",),
                 names={"multi_gpu_model": f"{_ROOM}.devices:multi_gpu_model"},
             ),
+            "multi_gpu_utils": Spec(names={"multi_gpu_model": f"{_ROOM}.devices:multi_gpu_model"}),
+            **rooms.utils(show),
             "generic_utils": Spec(
-                roots=(f"{_SRC}.utils.generic_utils", f"{_SRC}.saving.object_registration", show)
+                names=rooms.HELPERS,
+                roots=(f"{_SRC}.utils.generic_utils", f"{_SRC}.saving.object_registration", show),
             ),
             "visualize_util": Spec(
                 roots=(f"{_SRC}.utils.vis_utils",),
                 names={"plot": f"{_SRC}.utils.vis_utils:plot_model"},
             ),
-            "conv_utils": f"{_SRC}.utils.conv_utils",
-            "np_utils": f"{_SRC}.utils.np_utils",
-            "io_utils": Spec(roots=(f"{_SRC}.utils.io_utils",)),
             "test_utils": Spec(roots=(f"{_SRC}.testing_infra.test_utils",)),
             "plot_model": f"{_SRC}.utils.vis_utils:plot_model",
             "print_summary": f"{_SRC}.utils.layer_utils:print_summary",

@@ -22,8 +22,11 @@ _GRAPHS = (
     *("disable_v2_behavior", "train.MonitoredTrainingSession", "app.run"),
 )
 _SESSIONS = ("Session", "InteractiveSession", "train.MonitoredTrainingSession")
-# TensorFlow 2.0 to 2.15 also had these names.
-_ALSO_OF_V2 = ("estimator", "keras.estimator", "compat.v1.estimator", "python")
+# Versions of TensorFlow from 2.0 to 2.15 also had these names.
+_ALSO_OF_V2 = (
+    *("estimator", "keras.estimator", "compat.v1.estimator", "python"),
+    *("mixed_precision", "train.experimental"),
+)
 # Calls of Keras 1 and 2 that Keras 3 no longer has.
 _CALLS_OF_2 = (".fit_generator", ".predict_generator", ".evaluate_generator", ".predict_classes")
 # Strategies whose training one process, the task "chief", coordinates.

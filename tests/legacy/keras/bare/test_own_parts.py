@@ -328,3 +328,21 @@ def test_an_output_that_is_a_list_of_one_is_the_tensor(faces: Faces) -> None:
         product = keras.layers.multiply([given, slopes])
         model = keras.models.Model(given, product)
         assert model.predict(np.array([[1.0, 2.0, 3.0]])).tolist() == [[2.0, 8.0, 18.0]]
+
+
+@pytest.mark.parametrize("samples", [2, 6])
+def test_regularized_outputs_are_summed_over_the_batch(faces: Faces, samples: int) -> None:
+    keras = faces.load("keras")
+    x = np.arange(2.0 * samples, dtype=np.float32).reshape(samples, 2)
+    with tf.Graph().as_default():
+        given = keras.layers.Input((2,))
+        outputs = keras.layers.ActivityRegularization(l1=0.5, l2=0.25)(given)
+        scores = keras.layers.Dense(
+            1, use_bias=False, kernel_initializer="ones", activity_regularizer="l2"
+        )(outputs)
+        model = keras.models.Model(given, scores)
+        model.compile("sgd", lambda true, found: 0 * found)
+        loss = model.test_on_batch(x, np.zeros([samples, 1]))
+
+    total = np.sum(0.5 * np.abs(x) + 0.25 * x**2) + 0.01 * np.sum(x.sum(axis=1) ** 2)
+    assert loss == pytest.approx(total, rel=1e-5)

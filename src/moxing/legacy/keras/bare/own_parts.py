@@ -41,8 +41,21 @@ def serve_bare() -> None:
         return outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else outputs
 
     kind.__call__ = __call__
+    kind._handle_activity_regularization = _regularize
     _list_layers()
     _count_own_nodes()
+
+
+def _regularize(self: Any, inputs: Any, outputs: Any) -> None:
+    """Adds the losses of a layer's outputs, summed over the batch as in the package `keras`.
+
+    `tf.keras` divides the losses by the number of samples in the batch.
+    """
+    if self._activity_regularizer:
+        with tf.name_scope("ActivityRegularizer"):
+            for output in tf.nest.flatten(outputs):
+                loss = tf.convert_to_tensor(self._activity_regularizer(output))
+                self.add_loss(loss, inputs=inputs)
 
 
 def _list_layers() -> None:
