@@ -36,6 +36,7 @@ def prepare() -> None:
         scalar_losses,
         tensor_facts,
     )
+    from moxing.legacy.keras.older import keras_1
 
     old_arguments.install(layers)
     models.install()
@@ -48,6 +49,7 @@ def prepare() -> None:
     tensor_facts.install()
     free_variables.install()
     metric_names.install([callbacks])
+    keras_1.serve()
 
 
 def prepare_bare() -> None:

@@ -62,3 +62,19 @@ def test_classes_of_probabilities() -> None:
     assert keras_1.probas_to_classes(np.array([[0.2, 0.8], [0.6, 0.4]])).tolist() == [1, 0]
     assert keras_1.probas_to_classes(np.array([[0.2], [0.6]])).tolist() == [0, 1]
     assert keras_1.accuracy([1, 2, 3, 4], [1, 2, 0, 4]) == 0.75
+
+
+@pytest.mark.parametrize("package", ["keras", "tensorflow.keras"])
+@pytest.mark.parametrize("name", ["cosine", "cosine_proximity"])
+def test_a_model_takes_the_cosine_by_its_old_names(package: str, name: str) -> None:
+    faces = catalog.make_faces(CommandLine([], {}, ()), absl_flags.FlagValues())
+    keras = faces.load(package)
+    x, y = np.array([[3.0, 4.0], [1.0, 0.0]]), np.array([[4.0, 3.0], [0.0, 2.0]])
+    with tf.Graph().as_default():
+        ones = keras.layers.Dense(
+            2, input_shape=(2,), use_bias=False, kernel_initializer="identity"
+        )
+        model = keras.models.Sequential([ones])
+        model.compile("sgd", name, metrics=[name])
+        found = model.evaluate(x, y, verbose=0)
+    assert found == pytest.approx([-24 / 25 / 2] * 2)

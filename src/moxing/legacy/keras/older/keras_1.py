@@ -35,6 +35,21 @@ def weight_regularizer(l1: float = 0.0, l2: float = 0.0) -> Any:
     return l1l2(l1=l1, l2=l2)
 
 
+def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
+    """Returns minus the cosine of the angle between labels and predictions along an axis."""
+    from tf_keras import backend as K
+
+    return -K.sum(K.l2_normalize(y_true, axis=axis) * K.l2_normalize(y_pred, axis=axis), axis=axis)
+
+
+def serve() -> None:
+    """From now on models take Keras' loss and metric "cosine_proximity" by its old names."""
+    from tf_keras import utils
+
+    for name in ("cosine", "cosine_proximity"):
+        utils.get_custom_objects().setdefault(name, cosine_proximity)
+
+
 def precision(y_true: Any, y_pred: Any) -> Any:
     """Returns the share of true ones among predicted ones of a batch; predictions are rounded."""
     from tf_keras import backend as K
