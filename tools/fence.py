@@ -31,6 +31,7 @@ from typing import NoReturn
 
 CANNOT, TOO_LONG = 75, 124  # EX_TEMPFAIL, and what timeout(1) says.
 SECONDS = 30  # For a command that sets something up, and for all daemons to answer.
+REMOVAL_SECONDS = 300  # For the files of this program: images of machines are gigabytes.
 APT_SECONDS = 300
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PREFIX, LOCK = "fence-", "lock"
@@ -123,7 +124,7 @@ def sweep() -> None:
 
 def remove(folder: Path) -> None:
     """Removes a folder, also one that processes which are being killed still write to."""
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + REMOVAL_SECONDS
     while folder.exists() and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)
         time.sleep(0.05)

@@ -249,3 +249,36 @@ def test_a_watched_blob_is_printed_behind_its_prompt(capsys: pytest.CaptureFixtu
     job(np.array([1, 2], np.float32)).get()
 
     assert capsys.readouterr().out == "x is: [1. 2.]\n"
+
+
+def test_a_list_of_blobs_is_seen_by_one_call_of_the_function() -> None:
+    values: list[Any] = []
+    slopes: list[Any] = []
+
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((2,))) -> Any:  # noqa: B008
+        _train()
+        w = flow.get_variable("w", (2,), initializer=flow.constant_initializer(3.0))
+        product = x * w
+        flow.losses.add_loss(product)
+        flow.watch([x, product], lambda *arrays: values.append([a.tolist() for a in arrays]))
+        flow.watch_diff((product, w), lambda *arrays: slopes.append([a.tolist() for a in arrays]))
+        return product
+
+    flow.train.CheckPoint().init()
+    for first in (1, 2):
+        job(np.array([first, 5], np.float32)).get()
+
+    assert values == [[[1, 5], [3, 15]], [[2, 5], [6, 15]]]
+    assert slopes == [[[1, 1], [1, 5]], [[1, 1], [2, 5]]]
+
+
+def test_a_list_of_blobs_is_printed_blob_by_blob(capsys: pytest.CaptureFixture[str]) -> None:
+    @flow.function
+    def job(x: Any = flow.FixedTensorDef((2,))) -> Any:  # noqa: B008
+        flow.watch([x, x + x], "see")
+        return x
+
+    job(np.array([1, 2], np.float32)).get()
+
+    assert capsys.readouterr().out == "see: [1. 2.]\nsee: [2. 4.]\n"

@@ -56,20 +56,56 @@ def _handler(given: Any, blob: Blob) -> Callable[[Any], Any]:
 
 
 @_named
-def watch(blob_watched: Blob, handler_or_prompt: Any = None) -> None:
-    """Calls a function with the blob's array at each step, or prints it after a prompt."""
+def watch(blob_watched: Blob | Sequence[Blob], handler_or_prompt: Any = None) -> None:
+    """Calls a function with the blob's array at each step, or prints it after a prompt.
+
+    The function gets the arrays of a list of blobs as so many arguments.
+    """
     trace = context.enter_op("flow.watch")
-    blob = require_blob(blob_watched, "flow.watch")
-    trace.watches.append(context.Watch(blob, _handler(handler_or_prompt, blob)))
+    _watch(trace, blob_watched, handler_or_prompt, "flow.watch", of_gradient=False)
 
 
 @_named
-def watch_diff(blob_watched: Blob, handler_or_prompt: Any = None) -> None:
-    """Calls a function with the gradient of the loss at the blob, at each step of a train job."""
+def watch_diff(blob_watched: Blob | Sequence[Blob], handler_or_prompt: Any = None) -> None:
+    """Calls a function with the gradient of the loss at the blob, at each step of a train job.
+
+    The function gets the gradients at a list of blobs as so many arguments.
+    """
     trace = context.enter_op("flow.watch_diff")
     require_train(trace, "flow.watch_diff")
-    blob = require_blob(blob_watched, "flow.watch_diff")
-    trace.watches.append(context.Watch(blob, _handler(handler_or_prompt, blob), True))
+    _watch(trace, blob_watched, handler_or_prompt, "flow.watch_diff", of_gradient=True)
+
+
+def _watch(trace: context.Trace, watched: Any, given: Any, name: str, of_gradient: bool) -> None:
+    if not isinstance(watched, list | tuple):
+        blob = require_blob(watched, name)
+        trace.watches.append(context.Watch(blob, _handler(given, blob), of_gradient))
+        return
+    blobs = [require_blob(each, name) for each in watched]
+    together = _Together(given, len(blobs)) if callable(given) else None
+    for place, blob in enumerate(blobs):
+        handler = together.take(place) if together else _handler(given, blob)
+        trace.watches.append(context.Watch(blob, handler, of_gradient))
+
+
+class _Together:
+    """Collects the arrays of several blobs at a step, and calls a function with all of them."""
+
+    def __init__(self, function: Callable[..., Any], count: int) -> None:
+        self._function, self._count = function, count
+        self._arrays: dict[int, Any] = {}
+
+    def take(self, place: int) -> Callable[[Any], None]:
+        """Returns the function that gets the arrays of one of the blobs."""
+
+        def put(array: Any) -> None:
+            self._arrays[place] = array
+            if len(self._arrays) == self._count:
+                arrays = [self._arrays[index] for index in range(self._count)]
+                self._arrays.clear()
+                self._function(*arrays)
+
+        return put
 
 
 @contextmanager
