@@ -85,9 +85,19 @@ def of_keras(loss: tf.Tensor, weights: Any) -> Any:
     return optimizer.get_updates(loss, [weights])[0]
 
 
+def by_assignment(loss: tf.Tensor, weights: Any) -> Any:
+    return weights.assign_sub(0.1 * tf.gradients(loss, weights)[0])
+
+
+def by_assignment_and_step(loss: tf.Tensor, weights: Any) -> Any:
+    return tf.group(by_assignment(loss, weights), step().assign_add(1))
+
+
 @pytest.mark.parametrize(
     ("update", "clip"),
     [
+        (by_assignment, np.inf),
+        (by_assignment_and_step, np.inf),
         (clipped, 0.2),
         (synchronized, np.inf),
         (synchronized_by_a_hook_of_before, np.inf),
@@ -189,10 +199,6 @@ def test_a_run_that_is_built_twice(tmp_path: Path, problem: SimpleNamespace) -> 
     )
 
 
-def by_assignment(loss: tf.Tensor, weights: Any) -> Any:
-    return weights.assign_sub(0.1 * tf.gradients(loss, weights)[0])
-
-
 def inside_cond(loss: tf.Tensor, _: Any) -> Any:
     optimizer = tf.train.GradientDescentOptimizer(0.1)
     pairs = optimizer.compute_gradients(loss)
@@ -200,33 +206,34 @@ def inside_cond(loss: tf.Tensor, _: Any) -> Any:
     return tf.cond(now, lambda: optimizer.apply_gradients(pairs, step()), tf.no_op)
 
 
-@pytest.mark.parametrize(
-    ("update", "message"),
-    [
-        (
-            by_assignment,
-            "model_fn's train_op has no update of an optimizer. Make it with minimize() or"
-            " apply_gradients() of an optimizer of tf.train or tf.keras.optimizers: assignments of"
-            " other kinds can't be shared by devices and processes.",
-        ),
-        (
-            inside_cond,
-            "model_fn applies gradients inside tf.cond or tf.while_loop, so that some steps would"
-            " not update: openmox makes one update a step. Call minimize() or apply_gradients()"
-            " outside; for larger batches, raise the batch size of input_fn.",
-        ),
-    ],
-)
-def test_what_can_not_be_shared(update: Update, message: str, tmp_path: Path, read: Read) -> None:
+@pytest.mark.parametrize("flag", ["num_gpus", "accumulate_steps"])
+def test_assignments_that_several_would_share(flag: str, tmp_path: Path, read: Read) -> None:
+    flags.set_flag(flag, 2)
+    settings = {"train_distribute": MirroredStrategy()} if flag == "num_gpus" else {}
     with pytest.raises(MoxNotSupportedError) as caught:
-        trained(tmp_path, update, read(), 1)
-    assert str(caught.value) == message
+        trained(tmp_path, by_assignment, read(), 1, **settings)
+    assert str(caught.value) == (
+        "model_fn's train_op has no update of an optimizer. Make it with minimize() or"
+        " apply_gradients() of an optimizer of tf.train or tf.keras.optimizers, or train with one"
+        " device and one process: assignments of other kinds can't be shared by devices, processes"
+        " and accumulated batches."
+    )
+
+
+def test_updates_of_some_steps_only(tmp_path: Path, read: Read) -> None:
+    with pytest.raises(MoxNotSupportedError) as caught:
+        trained(tmp_path, inside_cond, read(), 1)
+    assert str(caught.value) == (
+        "model_fn applies gradients inside tf.cond or tf.while_loop, so that some steps would"
+        " not update: openmox makes one update a step. Call minimize() or apply_gradients()"
+        " outside; for larger batches, raise the batch size of input_fn."
+    )
 
 
 def test_optimizers_are_as_before_afterwards(tmp_path: Path, read: Read) -> None:
     before = tf.train.Optimizer.apply_gradients
     with pytest.raises(MoxNotSupportedError):
-        trained(tmp_path, by_assignment, read(), 1)
+        trained(tmp_path, inside_cond, read(), 1)
     assert tf.train.Optimizer.apply_gradients is before
 
 

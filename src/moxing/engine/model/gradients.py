@@ -33,11 +33,14 @@ def of_device(
 
     Args:
         replica: the model of the device.
-        optimizer: computes the gradients.
+        optimizer: computes the gradients; none if its attribute `has_no_gradients` is true, because
+            its update consists of other operations.
         index: the number of the loss in the model.
         variables: the first model's variables that the run trains.
         scale: the factor of the loss while its gradients are computed.
     """
+    if getattr(optimizer, "has_no_gradients", False):
+        return []
     losses = replica.model.losses
     loss = losses[index]
     label = "loss" if len(losses) == 1 else f"loss[{index}]"

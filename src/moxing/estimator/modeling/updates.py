@@ -18,9 +18,14 @@ class Updates:
 
     `optimizer_fn` is one of a job's optimizer functions: the engine calls it once for each loss, in
     the order of the updates.
+
+    Args:
+        alone: whether one device of one process trains, batch by batch. Then a train_op may consist
+            of operations of any kind, as there is nothing to share.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, alone: bool = False) -> None:
+        self._alone = alone
         self._graph: tf.Graph | None = None
         self._calls: list[tuple[list[Update], Any]] = []
         self._made = 0
@@ -39,14 +44,18 @@ class Updates:
         """Records the updates and the train_op of one call of the model function.
 
         Raises:
-            MoxNotSupportedError: the call made no update with an optimizer.
+            MoxNotSupportedError: the call made no update with an optimizer, and several devices,
+                processes or batches would have to share the update.
             MoxValueError: the first device's call made another number of updates.
         """
+        if not updates and self._alone:
+            updates = [_without_gradients()]
         if not updates:
             raise MoxNotSupportedError(
                 "model_fn's train_op has no update of an optimizer. Make it with minimize() or"
-                " apply_gradients() of an optimizer of tf.train or tf.keras.optimizers: assignments"
-                " of other kinds can't be shared by devices and processes."
+                " apply_gradients() of an optimizer of tf.train or tf.keras.optimizers, or train"
+                " with one device and one process: assignments of other kinds can't be shared by"
+                " devices, processes and accumulated batches."
             )
         if self._calls and len(self._calls[0][0]) != len(updates):
             raise MoxValueError(
@@ -65,6 +74,11 @@ class Updates:
         return _Given(of_each, [train_op for _, train_op in self._calls] if last else [])
 
 
+def _without_gradients() -> Update:
+    """The update of a train_op that is made of other operations alone."""
+    return Update(None, lambda pairs: tf.no_op(), (), tf.no_op())
+
+
 class _Given(tf.train.Optimizer):
     """Gives the engine the gradients of one update, and builds the update with their mean.
 
@@ -76,6 +90,8 @@ class _Given(tf.train.Optimizer):
 
     def __init__(self, updates: Sequence[Update], train_ops: Sequence[Any]) -> None:
         super().__init__(use_locking=False, name=type(updates[0].optimizer).__name__)
+        # The engine asks for no gradients then.
+        self.has_no_gradients = updates[0].optimizer is None
         self._updates, self._train_ops = updates, train_ops
         self._asked = 0
         self._rate: tf.Tensor | None = None

@@ -32,8 +32,9 @@ def training(
 ) -> Job:
     """Returns a training job up to the global step `max_steps`; None: to the end of the data."""
     config = estimator.config
-    updates = Updates()
-    placed = runtime.placed(config, TRAIN)
+    placed, changes = runtime.placed(config, TRAIN), runtime.updating()
+    alone = placed.devices == 1 and placed.group.cluster is None and changes.accumulate == 1
+    updates = Updates(alone)
     chief = placed.group.is_chief
     shares = config.train_distribute is not None
     seconds, every = config.save_checkpoints_secs, config.save_checkpoints_steps
@@ -56,7 +57,9 @@ def training(
             own += tuple(spec.training_chief_hooks or ())
         assert spec.loss is not None
         return Model(
-            losses=tuple(Loss(spec.loss) for _ in noted), log={"loss": spec.loss}, hooks=own
+            losses=tuple(Loss(spec.loss) for _ in noted or [None]),
+            log={"loss": spec.loss},
+            hooks=own,
         )
 
     several = placed.devices
