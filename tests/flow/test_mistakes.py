@@ -47,8 +47,9 @@ def _variable(**given: Any) -> Any:
         (int, "has no values while the job is traced"),
         (tf.nn.relu, "has no values while the job is traced"),
         (lambda x: flow.reshape(x, (-1, -1)), "flow.reshape: shape=(-1, -1) has -1 twice"),
-        (lambda x: flow.layers.dense(x, 0), "variable 'Dense_0-weight' has the shape (0, 3) and no"
-         " elements: give sizes from 1."),
+        (lambda x: flow.layers.dense(x, 0), "flow.layers.dense: units=0; give a whole number from"
+         " 1."),
+        (lambda x: flow.layers.conv2d(x, 0), "flow.layers.conv2d: filters=0; give a whole number"),
         (lambda x: flow.layers.dense(x, 2, activation=RELU), "flow.layers.dense:"
          " activation='relu'; give a function, such as flow.keras.activations.relu."),
         (lambda x: flow.layers.conv2d(x, 2, activation=RELU), "flow.layers.conv2d: activation="),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -51,6 +52,12 @@ def _check_activation(given: Any, layer: str) -> None:
         )
 
 
+def _check_width(given: Any, what: str) -> None:
+    """Raises an error for a layer without outputs, whose products TensorFlow can crash on."""
+    if isinstance(given, numbers.Real) and given < 1:
+        raise MoxValueError(f"{what}={shown(given)}; give a whole number from 1.")
+
+
 @spelling.placed(
     "inputs units activation use_bias kernel_initializer bias_initializer trainable name"
     " model_distribute",
@@ -72,6 +79,7 @@ def dense(
     """`activation(x W^T + b)` with W of shape (units, in), `<name>-weight`, and `<name>-bias`."""
     check(inputs, "flow.layers.dense")
     _check_activation(activation, "flow.layers.dense")
+    _check_width(units, "flow.layers.dense: units")
     own, shape = _prefix(name, "Dense"), inputs.static_shape
     flat = inputs if len(shape) == 2 else arrays.reshape(inputs, (-1, shape[-1]))
     weight = get_variable(
@@ -133,6 +141,7 @@ def conv2d(
     """
     check(inputs, "flow.layers.conv2d")
     _check_activation(activation, "flow.layers.conv2d")
+    _check_width(filters, "flow.layers.conv2d: filters")
     own, first = _prefix(name, "Conv2D"), data_format == "NCHW"
     kernel = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     channels = inputs.static_shape[1 if first else -1]

@@ -169,10 +169,6 @@ def _check_shape(own: str, shape: Any) -> None:
         )
     if not all(_is_whole(size) for size in sizes):
         raise MoxValueError(f"variable {own!r} needs a shape of whole numbers, not {shown(shape)}.")
-    if 0 in sizes:
-        raise MoxValueError(
-            f"variable {own!r} has the shape {tuple(sizes)} and no elements: give sizes from 1."
-        )
 
 
 def _is_whole(size: Any) -> bool:
