@@ -129,14 +129,19 @@ def _rename_new(kind: Any) -> None:
 def _take_other_shapes(kind: Any) -> None:
     """Lets models be called on tensors of other shapes than their inputs', as until TensorFlow 2.3.
 
-    Their layers say which shapes they take: a Reshape, as the first one, takes many.
+    Their layers say which shapes they take: a Reshape, as the first one, takes many. That concerns
+    models of graphs; models that are made eagerly are those of later programs, too.
     """
+    import tensorflow as tf
+
     checked = kind.input_spec
     if getattr(checked.fget, "takes_other_shapes", False):
         return
 
     def input_spec(self: Any) -> Any:
-        return getattr(self, "_manual_input_spec", None)
+        known = checked.fget(self)
+        is_own = isinstance(known, list) and len(known) == len(self.inputs)
+        return None if is_own and all(isinstance(x, tf.Tensor) for x in self.inputs) else known
 
     input_spec.takes_other_shapes = True  # type: ignore[attr-defined]
     kind.input_spec = property(input_spec, checked.fset, doc=checked.__doc__)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from moxing.legacy.face.faces import Faces
-from moxing.legacy.libraries.gym import face, making
+from moxing.legacy.libraries.gym import drawing, face
 
 spaces = pytest.importorskip("gymnasium").spaces
 
@@ -121,7 +121,7 @@ def test_modules_that_programs_import_at_their_top(gym: Any) -> None:
 def test_classes_of_games_have_the_methods_that_programs_call(
     gym: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "_has_display", lambda: False)
+    monkeypatch.setattr(drawing, "_has_display", lambda: False)
     control = gym.envs.classic_control
     assert control.cartpole.CartPoleEnv is control.CartPoleEnv
 

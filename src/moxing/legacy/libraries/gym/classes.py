@@ -7,7 +7,7 @@ import importlib
 from typing import Any
 
 from moxing.legacy.face.faces import Spec
-from moxing.legacy.libraries.gym import seeding
+from moxing.legacy.libraries.gym import drawing, seeding
 
 _OWN = "moxing.legacy.libraries.gym"
 # Package of environments -> module -> its classes.
@@ -77,10 +77,8 @@ def of_old(kind: Any) -> type:
 
         def render(self, mode: str = "human", **kwargs: Any) -> Any:
             """Shows the environment, or returns an image for the mode "rgb_array"."""
-            from moxing.legacy.libraries.gym import making
-
             del kwargs
-            return making.drawn(self, super().render, mode)
+            return drawing.drawn(self, super().render, mode)
 
     Environment.__name__ = Environment.__qualname__ = kind.__name__
     Environment.__module__ = kind.__module__.replace("gymnasium.", "gym.", 1)

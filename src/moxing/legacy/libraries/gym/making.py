@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from moxing.legacy.libraries.gym import seeding
+from moxing.legacy.libraries.gym import drawing, seeding
 from moxing.legacy.libraries.gym.classes import Old
 from moxing.legacy.libraries.gym.core import Env
 from moxing.legacy.libraries.gym.notices import say_once
@@ -250,18 +248,6 @@ def _described(name: str, shown: str) -> EnvSpec:
     )
 
 
-def drawn(env: Any, render: Callable[[], Any], mode: str) -> Any:
-    """What gymnasium's method draws in a mode that gym gave to the method."""
-    if mode == "human" and not _has_display():
-        return say_once("env.render() shows nothing: there is no display here.")
-    env.render_mode = mode
-    return render()
-
-
-def _has_display() -> bool:
-    return sys.platform != "linux" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
-
-
 class Today(Env):
     """An environment of gymnasium with the methods of gym.
 
@@ -307,7 +293,7 @@ class Today(Env):
         del kwargs
         if close:
             return self._env.close()
-        return drawn(self._env, self._env.render, mode)
+        return drawing.drawn(self._env, self._env.render, mode)
 
     def close(self) -> None:
         """Frees what the environment holds."""
