@@ -40,8 +40,8 @@ class Updates:
             self._graph, self._calls, self._made = graph, [], 0
         return len(self._calls)
 
-    def add(self, updates: list[Update], train_op: Any) -> None:
-        """Records the updates and the train_op of one call of the model function.
+    def add(self, updates: list[Update], train_op: Any) -> int:
+        """Records one call's updates and train_op; returns the number of updates, one a loss.
 
         Raises:
             MoxNotSupportedError: the call made no update with an optimizer, and several devices,
@@ -64,6 +64,7 @@ class Updates:
                 " the same model each time."
             )
         self._calls.append((updates, train_op))
+        return len(updates)
 
     def optimizer_fn(self) -> tf.train.Optimizer:
         """Returns the optimizer for the next loss."""

@@ -46,7 +46,7 @@ def training(
         first = updates.begin() == 0
         with captured() as noted:
             spec = _call(estimator, inputs, ModeKeys.TRAIN)
-        updates.add(noted, spec.train_op)
+        made = updates.add(noted, spec.train_op)
         if first and starts is not None:
             starts.apply()
         refuse_saver_hooks(spec.training_hooks or (), spec.training_chief_hooks or ())
@@ -57,9 +57,7 @@ def training(
             own += tuple(spec.training_chief_hooks or ())
         assert spec.loss is not None
         return Model(
-            losses=tuple(Loss(spec.loss) for _ in noted or [None]),
-            log={"loss": spec.loss},
-            hooks=own,
+            losses=tuple(Loss(spec.loss) for _ in range(made)), log={"loss": spec.loss}, hooks=own
         )
 
     several = placed.devices

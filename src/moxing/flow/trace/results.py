@@ -76,7 +76,7 @@ class Mirrored(list[Array]):
 
 
 class _Several:
-    """What results of several arrays have in common: a hint for those who take them for one."""
+    """A collection of result arrays, with a hint for programs that use it as one array."""
 
     def __getattr__(self, name: str) -> NoReturn:
         kind = type(self).__mro__[2].__name__

@@ -176,7 +176,7 @@ def _spec(face: str, api: str, more: dict[str, Any]) -> Spec:
             "experimental": Spec(
                 roots=(f"{api}.experimental",),
                 names={
-                    **rooms.schedules(),
+                    **rooms.SCHEDULES,
                     **{
                         name: f"{_ROOM}.saved_models:{name}"
                         for name in ("export_saved_model", "load_from_saved_model")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+from tensorflow.python.eager import context
 
 from moxing.engine.graph import devices, tf_executor
 from moxing.engine.graph.rewrites import plain_conditionals
@@ -52,9 +53,7 @@ def test_gpus_keep_their_conditionals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_assertions_and_counts_of_eager_code_are_unchanged() -> None:
-    with tf.init_scope():
-        if not tf.executing_eagerly():
-            pytest.skip("eager execution is off in this process")
+    with context.eager_mode():
         assert float(tf.nn.zero_fraction(tf.constant([0.0, 1.0]))) == 0.5
         with pytest.raises(tf.errors.InvalidArgumentError):
             tf.debugging.Assert(tf.constant(False), [tf.constant(1.0)])

@@ -19,8 +19,8 @@ def test_the_rate_falls_linearly_times_a_cosine(
     cosine = 0.5 * (1 + math.cos(2 * math.pi * periods * share))
     expected = 0.2 * ((alpha + 1 - share) * cosine + beta)
 
-    made = schedules.linear_cosine_decay()(0.2, 100, periods, alpha, beta)
-    silent = schedules.noisy_linear_cosine_decay()(0.2, 100, 0.0, 0.55, periods, alpha, beta)
+    made = schedules.LinearCosineDecay(0.2, 100, periods, alpha, beta)
+    silent = schedules.NoisyLinearCosineDecay(0.2, 100, 0.0, 0.55, periods, alpha, beta)
 
     assert float(made(step)) == pytest.approx(expected, rel=1e-5)
     assert float(silent(step)) == pytest.approx(expected, rel=1e-5)
@@ -28,7 +28,7 @@ def test_the_rate_falls_linearly_times_a_cosine(
 
 
 def test_noise_has_the_variance_of_the_step() -> None:
-    made = schedules.noisy_linear_cosine_decay()(1.0, 100, 4.0, 0.5, num_periods=0.0, beta=0.0)
+    made = schedules.NoisyLinearCosineDecay(1.0, 100, 4.0, 0.5, num_periods=0.0, beta=0.0)
     rates = [float(made(15)) for _ in range(400)]
     assert np.mean(rates) == pytest.approx(0.85, abs=0.2)
     assert np.std(rates) == pytest.approx(math.sqrt(4.0 / math.sqrt(16)), rel=0.15)

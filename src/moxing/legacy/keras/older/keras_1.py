@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from tf_keras import backend as K
+from tf_keras import regularizers, utils
 
 from moxing.errors import MoxValueError
 
 
 def l1l2(l1: float = 0.01, l2: float = 0.01) -> Any:
     """Returns the regularizer of weights or outputs l1 * sum|x| + l2 * sum x^2."""
-    from tf_keras import regularizers
-
     return regularizers.L1L2(l1=l1, l2=l2)
 
 
@@ -37,30 +37,22 @@ def weight_regularizer(l1: float = 0.0, l2: float = 0.0) -> Any:
 
 def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
     """Returns minus the cosine of the angle between labels and predictions along an axis."""
-    from tf_keras import backend as K
-
     return -K.sum(K.l2_normalize(y_true, axis=axis) * K.l2_normalize(y_pred, axis=axis), axis=axis)
 
 
 def serve() -> None:
     """From now on models take Keras' loss and metric "cosine_proximity" by its old names."""
-    from tf_keras import utils
-
     for name in ("cosine", "cosine_proximity"):
         utils.get_custom_objects().setdefault(name, cosine_proximity)
 
 
 def precision(y_true: Any, y_pred: Any) -> Any:
     """Returns the share of true ones among predicted ones of a batch; predictions are rounded."""
-    from tf_keras import backend as K
-
     return _hits(y_true, y_pred) / (K.sum(_ones(y_pred)) + K.epsilon())
 
 
 def recall(y_true: Any, y_pred: Any) -> Any:
     """Returns the share of found ones among true ones of a batch; predictions are rounded."""
-    from tf_keras import backend as K
-
     return _hits(y_true, y_pred) / (K.sum(_ones(y_true)) + K.epsilon())
 
 
@@ -72,8 +64,6 @@ def fbeta_score(y_true: Any, y_pred: Any, beta: float = 1) -> Any:
     Raises:
         MoxValueError: beta is negative.
     """
-    from tf_keras import backend as K
-
     if beta < 0:
         raise MoxValueError(f"fbeta_score: beta is {beta}; it must not be negative.")
     p, r = precision(y_true, y_pred), recall(y_true, y_pred)
@@ -92,8 +82,6 @@ def matthews_correlation(y_true: Any, y_pred: Any) -> Any:
     It is (TP*TN - FP*FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)) of the counts of right and wrong
     ones (P) and zeros (N).
     """
-    from tf_keras import backend as K
-
     found, true = _ones(y_pred), _ones(y_true)
     tp, tn = K.sum(true * found), K.sum((1 - true) * (1 - found))
     fp, fn = K.sum((1 - true) * found), K.sum(true * (1 - found))
@@ -103,21 +91,15 @@ def matthews_correlation(y_true: Any, y_pred: Any) -> Any:
 
 def serve_bare() -> None:
     """From now on models take these metrics by their names, as in metrics=["precision"]."""
-    from tf_keras import utils
-
     for metric in (precision, recall, fbeta_score, fmeasure, matthews_correlation):
         utils.get_custom_objects().setdefault(metric.__name__, metric)
 
 
 def _ones(values: Any) -> Any:
-    from tf_keras import backend as K
-
     return K.round(K.clip(values, 0, 1))
 
 
 def _hits(y_true: Any, y_pred: Any) -> Any:
-    from tf_keras import backend as K
-
     return K.sum(K.round(K.clip(y_true * y_pred, 0, 1)))
 
 

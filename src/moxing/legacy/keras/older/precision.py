@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
+from tf_keras import mixed_precision, optimizers
 
 from moxing.errors import MoxValueError, shown
 
@@ -17,8 +18,6 @@ def policy(name: str, loss_scale: Any = "auto") -> Any:
         loss_scale: "auto", a number, "dynamic" or None; models that are compiled under a policy of
             16-bit floats scale their loss dynamically, whatever is given.
     """
-    from tf_keras import mixed_precision
-
     return mixed_precision.Policy(name)
 
 
@@ -32,8 +31,6 @@ def loss_scale_optimizer(optimizer: Any, loss_scale: Any = "dynamic") -> Any:
     Raises:
         MoxValueError: another value.
     """
-    from tf_keras import mixed_precision
-
     make: Any = mixed_precision.LossScaleOptimizer
     return make(optimizer, **_scaling(loss_scale))
 
@@ -78,8 +75,6 @@ def enable_mixed_precision_graph_rewrite(opt: Any, loss_scale: Any = "dynamic") 
     """
     if isinstance(opt, tf.compat.v1.train.Optimizer):
         return tf.compat.v1.mixed_precision.enable_mixed_precision_graph_rewrite(opt, loss_scale)
-    from tf_keras import optimizers
-
     if not isinstance(opt, optimizers.legacy.Optimizer | optimizers.Optimizer):
         raise MoxValueError(
             f"enable_mixed_precision_graph_rewrite: {shown(opt)} is no optimizer of Keras or of"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from moxing.legacy.face.faces import Spec
@@ -195,14 +193,6 @@ def mixed_precision() -> Spec:
     )
 
 
-def schedules() -> dict[str, Callable[[], Any]]:
-    """Returns the schedules of `tf.keras.experimental`."""
-    own = f"{_ROOM}.schedules"
-    return {
-        "LinearCosineDecay": functools.partial(_made, own, "linear_cosine_decay"),
-        "NoisyLinearCosineDecay": functools.partial(_made, own, "noisy_linear_cosine_decay"),
-    }
-
-
-def _made(module: str, name: str) -> Any:
-    return getattr(importlib.import_module(module), name)()
+SCHEDULES: Mapping[str, str] = {
+    name: f"{_ROOM}.schedules:{name}" for name in ("LinearCosineDecay", "NoisyLinearCosineDecay")
+}

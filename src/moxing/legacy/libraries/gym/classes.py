@@ -50,7 +50,7 @@ def _getter(module: str, kind: str) -> Any:
 
 
 class Old:
-    """What tells a class with gym's methods from gymnasium's."""
+    """Marks the classes that have gym's methods, apart from those of gymnasium."""
 
 
 @functools.cache
